@@ -1,0 +1,1 @@
+"""What the studio knows without Qt: paths, models, settings."""

@@ -1,0 +1,94 @@
+"""The only list of model families: which architecture is described and opened by what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from engine.errors import ModelFileError
+from engine.gguf.reader import GgufFile
+from engine.types import (
+    AudioChunk,
+    CancelToken,
+    ModelDescription,
+    Probe,
+    Progress,
+    Sampling,
+    SpeechRequest,
+)
+
+
+class Engine(Protocol):
+    """What every family offers once it is loaded."""
+
+    description: ModelDescription
+    default_sampling: Sampling
+    sample_rate: int  # Hz
+    frame_samples: int  # samples per frame
+    codebook_size: int
+
+    def check(self, request: SpeechRequest) -> tuple[str, ...]: ...
+
+    def speak(
+        self,
+        request: SpeechRequest,
+        cancel: CancelToken | None = None,
+        probe: Probe | None = None,
+    ) -> Iterator[AudioChunk]: ...
+
+
+@dataclass(frozen=True)
+class ModelPair:
+    """A talker file and the tokenizer file that gives it a voice."""
+
+    talker: Path
+    codec: Path
+
+
+def describe_model(path: Path) -> ModelDescription:
+    """Describe a talker file without loading it; raises ModelFileError."""
+    with GgufFile.open(path) as file:
+        architecture = file.string("general.architecture")
+        if architecture == "qwen3-tts":
+            from engine.qwen3tts.describe import describe_talker
+
+            return describe_talker(file)
+    raise _unknown(path, architecture)
+
+
+def is_codec(path: Path) -> bool:
+    """Whether the file is an audio tokenizer; raises ModelFileError if it is no model file."""
+    with GgufFile.open(path) as file:
+        return file.string("general.architecture") == "qwen3-tts-tokenizer"
+
+
+def open_engine(
+    pair: ModelPair,
+    *,
+    device: str = "auto",
+    precision: str = "auto",
+    progress: Progress | None = None,
+    cancel: CancelToken | None = None,
+) -> Engine:
+    """Load a model pair; imports torch, so call it on the thread that will speak.
+
+    Raises ModelFileError, DeviceError, and Cancelled once `cancel` was set.
+    """
+    with GgufFile.open(pair.talker) as file:
+        architecture = file.string("general.architecture")
+    if architecture in ("qwen3-tts", "qwen3-tts-tokenizer"):
+        from engine.qwen3tts.loading import load_engine
+        from engine.runtime import choose_runtime
+
+        runtime = choose_runtime(device, precision)
+        return load_engine(pair.talker, pair.codec, runtime, progress, cancel)
+    raise _unknown(pair.talker, architecture)
+
+
+def _unknown(path: Path, architecture: str) -> ModelFileError:
+    return ModelFileError(
+        f"{path} holds a model of the unknown architecture {architecture!r}.",
+        "Choose a Qwen3-TTS talker (qwen-talker-*.gguf).",
+    )

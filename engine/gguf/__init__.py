@@ -1,0 +1,1 @@
+"""GGUF containers: opened without trust, dequantised bit for bit, each weight taken once."""

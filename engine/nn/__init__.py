@@ -1,0 +1,1 @@
+"""Layers that the models are built of; they know no model names."""

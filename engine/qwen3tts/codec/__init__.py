@@ -1,0 +1,1 @@
+"""The 12 Hz audio tokenizer: codes to sound and back."""

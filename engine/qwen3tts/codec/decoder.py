@@ -1,0 +1,243 @@
+"""From codes to sound: whole, in chunks, or piece by piece with carried state.
+
+Every operation sees only the past, so the streamed signal equals the whole one but for rounding.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from engine.gguf.weights import Weights
+from engine.nn.conv import CausalConv1d, CausalConvTranspose1d, SnakeBeta
+from engine.nn.pipeline import Pipeline, StreamingLayer
+from engine.nn.state import History, Stack, State, Stateless
+from engine.qwen3tts.codec.config import DecoderConfig
+from engine.qwen3tts.codec.transformer import WindowedTransformer
+from engine.runtime import Runtime
+
+RESIDUAL_DILATIONS = (1, 3, 9)
+CONV_NEXT_EPS = 1e-6
+
+
+class CodeEmbedding(nn.Module):
+    """Residual vector quantiser, decoding side: the entries of all codebooks, summed."""
+
+    def __init__(self, weights: Weights, prefix: str, config: DecoderConfig, runtime: Runtime):
+        super().__init__()
+
+        def codebooks(name: str, count: int) -> Tensor:  # [count, size, width]
+            tables: list[Tensor] = []
+            for book in range(count):
+                width = tables[0].shape[1] if tables else None
+                stored = weights.take(
+                    f"{prefix}.{name}.{book}.codebook", (config.codebook_size, width)
+                )
+                tables.append(runtime.tensor(stored))
+            return torch.stack(tables)
+
+        def projection(name: str, width: int) -> CausalConv1d:
+            stored = weights.take(
+                f"{prefix}.{name}.output_proj.weight", (config.code_width, width, 1)
+            )
+            return CausalConv1d(runtime.tensor(stored), None)
+
+        first, rest = codebooks("vq_first", 1), codebooks("vq_rest", config.codebooks - 1)
+        self.first = nn.Parameter(first[0], requires_grad=False)  # [size, width]
+        self.rest = nn.Parameter(rest, requires_grad=False)  # [codebooks - 1, size, width]
+        self.first_projection = projection("vq_first", first.shape[2])
+        self.rest_projection = projection("vq_rest", rest.shape[2])
+
+    def new_state(self, batch: int) -> Stateless:
+        return Stateless()
+
+    def step(self, codes: Tensor, state: State) -> Tensor:
+        """Codes [B, T, codebooks] -> [B, code width, T]."""
+        books = torch.arange(self.rest.shape[0], device=codes.device)
+        rest = self.rest[books, codes[..., 1:]].sum(dim=2)  # [B, T, width]
+        semantic = self.first_projection(self.first[codes[..., 0]].transpose(1, 2))
+        latent: Tensor = semantic + self.rest_projection(rest.transpose(1, 2))
+        return latent
+
+
+class ConvNext(nn.Module):
+    """Depthwise causal convolution and a pointwise MLP around a residual (Liu et al. 2022)."""
+
+    def __init__(self, weights: Weights, prefix: str, width: int, runtime: Runtime) -> None:
+        super().__init__()
+        take = weights.take
+        inner = weights.shape(f"{prefix}.pwconv1.weight")[0]
+        self.depthwise = CausalConv1d(
+            runtime.tensor(take(f"{prefix}.dwconv.weight", (width, 1, None))),
+            runtime.tensor(take(f"{prefix}.dwconv.bias", (width,))),
+            groups=width,
+        )
+        self.norm = runtime.layer_norm(weights, f"{prefix}.norm", width, CONV_NEXT_EPS)
+        self.inner = runtime.linear(
+            (take(f"{prefix}.pwconv1.weight", (inner, width)),),
+            take(f"{prefix}.pwconv1.bias", (inner,)),
+        )
+        self.outer = runtime.linear(
+            (take(f"{prefix}.pwconv2.weight", (width, inner)),),
+            take(f"{prefix}.pwconv2.bias", (width,)),
+        )
+        self.scale = nn.Parameter(
+            runtime.tensor(take(f"{prefix}.gamma", (width,))), requires_grad=False
+        )
+
+    def new_state(self, batch: int) -> History:
+        return self.depthwise.new_state(batch)
+
+    def step(self, x: Tensor, state: History) -> Tensor:  # [B, width, T] -> the same
+        y = self.norm(self.depthwise.step(x, state).transpose(1, 2))
+        y = self.scale * self.outer(F.gelu(self.inner(y)))
+        mixed: Tensor = x + y.transpose(1, 2)
+        return mixed
+
+
+class ResidualUnit(nn.Module):
+    """Snake, dilated convolution, snake, pointwise convolution, around a residual."""
+
+    def __init__(
+        self, weights: Weights, prefix: str, channels: int, dilation: int, runtime: Runtime
+    ) -> None:
+        super().__init__()
+        self.activation_in = _snake(weights, f"{prefix}.act1", channels, runtime)
+        self.dilated = _conv(
+            weights, f"{prefix}.conv1", (channels, channels), runtime, dilation=dilation
+        )
+        self.activation_out = _snake(weights, f"{prefix}.act2", channels, runtime)
+        self.pointwise = _conv(weights, f"{prefix}.conv2", (channels, channels), runtime)
+
+    def new_state(self, batch: int) -> History:
+        return self.dilated.new_state(batch)
+
+    def step(self, x: Tensor, state: History) -> Tensor:  # [B, channels, T] -> the same
+        y = self.dilated.step(self.activation_in(x), state)
+        mixed: Tensor = x + self.pointwise(self.activation_out(y))
+        return mixed
+
+
+class Upsampler(nn.Module):
+    """Snake, transposed convolution, three residual units: T -> T * stride, half the channels."""
+
+    def __init__(
+        self, weights: Weights, prefix: str, channels: int, stride: int, runtime: Runtime
+    ) -> None:
+        super().__init__()
+        half = channels // 2
+        self.activation = _snake(weights, f"{prefix}.snake", channels, runtime)
+        self.layers = Pipeline(
+            [
+                _conv_transpose(weights, f"{prefix}.conv_t", (channels, half), stride, runtime),
+                *(
+                    ResidualUnit(weights, f"{prefix}.res.{index}", half, dilation, runtime)
+                    for index, dilation in enumerate(RESIDUAL_DILATIONS)
+                ),
+            ]
+        )
+
+    def new_state(self, batch: int) -> Stack:
+        return self.layers.new_state(batch)
+
+    def step(self, x: Tensor, state: Stack) -> Tensor:
+        return self.layers.step(self.activation(x), state)
+
+
+class WaveHead(nn.Module):
+    """The last snake and the convolution to one channel, limited to [-1, 1]."""
+
+    def __init__(self, weights: Weights, prefix: str, stage: int, channels: int, runtime: Runtime):
+        super().__init__()
+        self.activation = _snake(weights, f"{prefix}.{stage}.snake", channels, runtime)
+        self.conv = _conv(weights, f"{prefix}.{stage + 1}.conv", (1, channels), runtime)
+
+    def new_state(self, batch: int) -> History:
+        return self.conv.new_state(batch)
+
+    def step(self, x: Tensor, state: History) -> Tensor:  # [B, channels, T] -> [B, 1, T]
+        return self.conv.step(self.activation(x), state).clamp(-1, 1)
+
+
+class CodecDecoder(nn.Module):
+    """Weights `tok_dec.*` of a tokenizer file: codes [B, T, codebooks] -> samples [B, n]."""
+
+    def __init__(self, weights: Weights, config: DecoderConfig, runtime: Runtime) -> None:
+        super().__init__()
+        self.config = config
+        stages: list[StreamingLayer] = [
+            CodeEmbedding(weights, "tok_dec", config, runtime),
+            _conv(weights, "tok_dec.pre_conv", (config.latent, config.code_width), runtime),
+            WindowedTransformer(weights, "tok_dec.pre_tfm", config, runtime),
+        ]
+        for index, factor in enumerate(config.upsampling):
+            prefix, size = f"tok_dec.upsample.{index}", (config.latent, config.latent)
+            stages.append(_conv_transpose(weights, f"{prefix}.conv", size, factor, runtime))
+            stages.append(ConvNext(weights, prefix, config.latent, runtime))
+        stages.append(
+            _conv(weights, "tok_dec.dec.0.conv", (config.channels, config.latent), runtime)
+        )
+        channels = config.channels
+        for index, stride in enumerate(config.strides, 1):
+            stages.append(Upsampler(weights, f"tok_dec.dec.{index}", channels, stride, runtime))
+            channels //= 2
+        stages.append(WaveHead(weights, "tok_dec.dec", len(config.strides) + 1, channels, runtime))
+        self.stages = Pipeline(stages)
+
+    @property
+    def left_context(self) -> int:
+        """Frames before a chunk that are decoded with it, so that its start sounds as in the whole.
+
+        Two attention windows; the exact reach is longer, but what lies there hardly counts.
+        """
+        return 2 * self.config.window
+
+    def new_state(self, batch: int = 1) -> Stack:
+        """The state before the first frame."""
+        return self.stages.new_state(batch)
+
+    @torch.inference_mode()
+    def step(self, codes: Tensor, state: Stack) -> Tensor:
+        """Decode the next frames [B, T, codebooks] -> [B, T * frame_samples]; moves `state` on."""
+        return self.stages.step(codes, state)[:, 0]
+
+    def forward(self, codes: Tensor) -> Tensor:
+        """Decode whole utterances [B, T, codebooks] -> [B, T * frame_samples]."""
+        return self.step(codes, self.new_state(codes.shape[0]))
+
+    def decode_chunked(self, codes: Tensor, chunk: int) -> Tensor:
+        """As `forward`, `chunk` frames at a time, each after its left context: bounded memory."""
+        pieces = []
+        for start in range(0, codes.shape[1], chunk):
+            context = min(start, self.left_context)
+            sound = self(codes[:, start - context : start + chunk])
+            pieces.append(sound[:, context * self.config.frame_samples :])
+        return torch.cat(pieces, dim=1)
+
+
+def _snake(weights: Weights, prefix: str, channels: int, runtime: Runtime) -> SnakeBeta:
+    return SnakeBeta(
+        runtime.tensor(weights.take(f"{prefix}.alpha", (channels,))),
+        runtime.tensor(weights.take(f"{prefix}.beta", (channels,))),
+    )
+
+
+def _conv(
+    weights: Weights, prefix: str, size: tuple[int, int], runtime: Runtime, *, dilation: int = 1
+) -> CausalConv1d:
+    return CausalConv1d(
+        runtime.tensor(weights.take(f"{prefix}.weight", (*size, None))),
+        runtime.tensor(weights.take(f"{prefix}.bias", size[:1])),
+        dilation=dilation,
+    )
+
+
+def _conv_transpose(
+    weights: Weights, prefix: str, size: tuple[int, int], stride: int, runtime: Runtime
+) -> CausalConvTranspose1d:
+    return CausalConvTranspose1d(
+        runtime.tensor(weights.take(f"{prefix}.weight", (*size, None))),
+        runtime.tensor(weights.take(f"{prefix}.bias", size[1:])),
+        stride=stride,
+    )

@@ -1,0 +1,67 @@
+"""Turns the code frames of all takes into chunks of audio as soon as enough of them are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from engine.nn.state import Stack
+from engine.qwen3tts.codec.decoder import CodecDecoder
+from engine.qwen3tts.generation import CodeFrame
+from engine.types import AudioChunk, Ending
+
+
+class TakeStream:
+    """Decodes the takes of one request in step with each other, on one carried state."""
+
+    def __init__(
+        self, decoder: CodecDecoder, state: Stack, takes: int, piece_frames: tuple[int, ...]
+    ) -> None:
+        self._decoder = decoder
+        self._state = state
+        self._takes = tuple(range(takes))
+        self._piece_frames = piece_frames
+        self._pieces = 0  # emitted so far
+        self._pending: list[Tensor] = []  # [takes, codebooks] each
+        self._start = 0  # samples emitted per take
+
+    def chunks(self, frames: Iterable[CodeFrame]) -> Iterator[AudioChunk]:
+        """Decode `frames`; the last chunk of every take tells how it ended and may be empty."""
+        for frame in frames:
+            if frame.ended:
+                yield from self._emit(dict.fromkeys(frame.ended, Ending.SPOKEN))
+                self._drop(frame.ended)
+            if not self._takes:
+                return
+            self._pending.append(frame.codes)
+            size = self._piece_frames[min(self._pieces, len(self._piece_frames) - 1)]
+            if len(self._pending) >= size:
+                yield from self._emit({})
+        yield from self._emit(dict.fromkeys(self._takes, Ending.LIMIT))
+
+    def _emit(self, endings: dict[int, Ending]) -> Iterator[AudioChunk]:
+        """Decode what is pending: a chunk per take; without any, only for those that end."""
+        lanes = len(self._takes)
+        if self._pending:
+            codes = torch.stack(self._pending, dim=1)  # [B, T, codebooks]
+            sound = self._decoder.step(codes, self._state)
+            self._pieces += 1
+        else:
+            codes = torch.empty(lanes, 0, self._decoder.config.codebooks, dtype=torch.long)
+            sound = torch.empty(lanes, 0)
+        self._pending = []
+        start, self._start = self._start, self._start + sound.shape[1]
+        samples = sound.float().cpu().numpy()
+        numbers = codes.cpu().numpy().astype(np.int64)
+        for lane, take in enumerate(self._takes):
+            if sound.shape[1] or take in endings:
+                yield AudioChunk(take, start, samples[lane], numbers[lane], endings.get(take))
+
+    def _drop(self, ended: tuple[int, ...]) -> None:
+        rows = [lane for lane, take in enumerate(self._takes) if take not in ended]
+        self._takes = tuple(self._takes[row] for row in rows)
+        device = next(self._decoder.parameters()).device
+        self._state = self._state.select(torch.tensor(rows, dtype=torch.long, device=device))

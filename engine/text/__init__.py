@@ -1,0 +1,1 @@
+"""What happens to text before a model sees it."""

@@ -1,0 +1,34 @@
+"""What every test gets: a studio home of its own, repeatable examples, one torch thread."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+collect_ignore = ["unit/test_studio_script.py"] if sys.platform == "win32" else []
+
+
+def pytest_configure() -> None:
+    # Read by torch when a test imports it, and inherited by the processes that tests start. The
+    # tensors of the tests are tiny: more threads would only wait for one another.
+    os.environ["OMP_NUM_THREADS"] = "1"
+    settings.register_profile("studio", deadline=None, derandomize=True, print_blob=True)
+    settings.load_profile("studio")
+
+
+@pytest.fixture(autouse=True)
+def studio_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A throw-away folder that stands for everything the studio keeps on disk."""
+    home = tmp_path / "studio-home"
+    monkeypatch.setenv("STUDIO_HOME", str(home))
+    return home
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of committed reference checkpoints and goldens."""
+    return Path(__file__).parent / "golden" / "data"

@@ -1,0 +1,18 @@
+"""Importing the public packages must stay cheap: torch alone takes seconds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize("package", ["engine", "app", "app.__main__"])
+def test_import_leaves_torch_unloaded(package: str) -> None:
+    code = f"import sys, {package}; print(*sorted(m for m in sys.modules if '.' not in m))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert package.partition(".")[0] in loaded
+    assert "torch" not in loaded
