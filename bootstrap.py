@@ -218,6 +218,8 @@ def explain(complaints: str) -> str:
     """The cause behind pip's complaints, as far as they tell."""
     if "No space left on device" in complaints:
         return "The disk is full. Make room for the packages (up to 8 GB with CUDA)."
+    if "CERTIFICATE_VERIFY_FAILED" in complaints:
+        return "The registry's certificate is not trusted here. Name your network's with PIP_CERT."
     signs = ("NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ProxyError")
     if any(sign in complaints for sign in signs):
         return "The package registry cannot be reached. Go online, or set pip's proxy or index."

@@ -33,11 +33,11 @@ class AudioFileError(ExplainedError):
 
 
 class RequestError(ExplainedError):
-    """A parameter of a request is missing or out of range (status -1 of the seed system)."""
+    """A parameter of a request is missing or out of range."""
 
 
 class ModeError(ExplainedError):
-    """A request asks for something that the loaded model family cannot do (status -2)."""
+    """A request asks for something that the loaded model family cannot do."""
 
 
 class DeviceError(ExplainedError):
@@ -45,4 +45,4 @@ class DeviceError(ExplainedError):
 
 
 class Cancelled(Exception):
-    """Raised inside the engine when its `CancelToken` was set; the caller keeps what it has."""
+    """An ending that the user asked for, not an error: what was made until then is kept."""

@@ -79,11 +79,12 @@ def open_engine(
     with GgufFile.open(pair.talker) as file:
         architecture = file.string("general.architecture")
     if architecture in ("qwen3-tts", "qwen3-tts-tokenizer"):
-        from engine.qwen3tts.loading import load_engine
+        from engine.qwen3tts.engine import Qwen3TtsEngine
+        from engine.qwen3tts.loading import load_model
         from engine.runtime import choose_runtime
 
         runtime = choose_runtime(device, precision)
-        return load_engine(pair.talker, pair.codec, runtime, progress, cancel)
+        return Qwen3TtsEngine(load_model(pair.talker, pair.codec, runtime, progress, cancel))
     raise _unknown(pair.talker, architecture)
 
 

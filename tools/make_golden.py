@@ -12,12 +12,12 @@ torchaudio, sox and onnxruntime stay out: only the 25 Hz tokenizer uses them, an
 their place. Then, from the root of the repository:
 
     oracle/bin/python -m tools.make_golden tests/golden/data \
-        --checkpoints CKPT/base CKPT/custom_voice CKPT/voice_design --audio CLIPS
+        --checkpoints CKPT/base CKPT/custom_voice CKPT/voice_design --audio tests/golden/data
 
 CKPT/* are folders in the official layout (config.json, model.safetensors, speech_tokenizer/...) of
-the same small models whose GGUF files lie in tests/golden/data; CLIPS holds clip_a.wav and
-clip_b.wav. Without more, the cases of our own (tools/golden/cases.py) are written, an .npz and a
-.json each; `--only` picks some by name. `--again FILE.json ...` runs existing cases anew from their
+the same small models whose GGUF files lie in tests/golden/data; --audio is the folder of clip_a.wav
+and clip_b.wav. Without more, the cases of our own (tools/golden/own.py) are written, an .npz and
+a .json each; --only picks some by name. --again FILE.json ... runs existing cases anew from their
 descriptions, which tells whether this script does what made them.
 
 float32, eager attention, one thread, 60 frames a case. The inner generate() is called for every
@@ -42,9 +42,9 @@ from tools.golden.cases import (
     CodecCase,
     GreedyCase,
     case_from_files,
-    own_cases,
 )
 from tools.golden.official import OfficialModel, reference_versions
+from tools.golden.own import own_cases
 from tools.golden.running import Arrays, Fields, run_codec, run_greedy, run_sample
 
 

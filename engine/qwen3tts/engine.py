@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from engine.errors import RequestError
-from engine.nn.state import Stack
 from engine.qwen3tts.codec.decoder import CodecDecoder
+from engine.qwen3tts.codec.priming import PrimedStates
 from engine.qwen3tts.config import TalkerConfig
 from engine.qwen3tts.generation import FrameLoop
 from engine.qwen3tts.predictor import CodePredictor
-from engine.qwen3tts.prompt import PromptBuilder, PromptParts, Templates
+from engine.qwen3tts.prompt import PromptBuilder, PromptParts, Templates, plan_prompt
 from engine.qwen3tts.rules import CheckedRequest, check_request
 from engine.qwen3tts.speech import TakeStream
 from engine.qwen3tts.talker import Talker
@@ -28,9 +26,6 @@ from engine.types import (
     Sampling,
     SpeechRequest,
 )
-
-PRIMED_STATES = 8  # decoder states kept behind reference codes
-PRIMING_FRAMES = 32  # reference frames decoded at once while priming
 
 _log = logging.getLogger(__name__)
 
@@ -62,8 +57,7 @@ class Qwen3TtsEngine:
         self._predictor = parts.predictor
         self._decoder = parts.decoder
         self._builder = PromptBuilder(parts.talker, parts.predictor, parts.config)
-        self._device = next(parts.decoder.parameters()).device
-        self._primed: OrderedDict[bytes, Stack] = OrderedDict()
+        self._primed = PrimedStates(parts.decoder)
         self.description = parts.description
         self.default_sampling = parts.sampling
         self.sample_rate = parts.decoder.config.sample_rate
@@ -76,7 +70,7 @@ class Qwen3TtsEngine:
         Raises ModeError or RequestError as `speak` would, before anything is computed.
         """
         checked = check_request(request, self._config, self.codebook_size)
-        self._parts(checked, request.sampling)
+        self._plan(checked, request.sampling)
         return checked.notices
 
     def speak(
@@ -92,37 +86,14 @@ class Qwen3TtsEngine:
         after `cancel` was set.
         """
         checked = check_request(request, self._config, self.codebook_size)
-        parts = self._parts(checked, request.sampling)
+        parts = self._plan(checked, request.sampling)
         for notice in checked.notices:
             _log.warning("%s", notice)
         return self._run(request, parts, cancel or CancelToken(), probe)
 
-    @property
-    def max_context(self) -> int:
-        """Positions (prompt rows and frames) that one request may take."""
-        return self._config.context
-
-    def _parts(self, checked: CheckedRequest, sampling: Sampling) -> PromptParts:
+    def _plan(self, checked: CheckedRequest, sampling: Sampling) -> PromptParts:
         """The prompt in ids; raises RequestError if it does not fit into the model's context."""
-        codec, templates = self._config.codec, self._templates
-        tags: tuple[int, ...]
-        if checked.language is None:
-            tags = (codec.nothink, codec.think_bos, codec.think_eos)
-        else:
-            tags = (codec.think, codec.think_bos, checked.language, codec.think_eos)
-        speaker: int | Tensor | None = checked.speaker
-        if checked.embedding is not None:
-            speaker = torch.from_numpy(checked.embedding)
-        codes = checked.codes
-        parts = PromptParts(
-            utterance_ids=templates.utterance(checked.text),
-            tag_ids=tags,
-            instruct_ids=templates.instruct(checked.instruct) if checked.instruct else (),
-            speaker=speaker,
-            reference_ids=templates.reference(checked.transcript) if codes is not None else (),
-            reference_codes=None if codes is None else torch.from_numpy(codes),
-            streaming_text=checked.streaming_text,
-        )
+        parts = plan_prompt(checked, self._config, self._templates)
         rows, room = parts.rows, self._config.context
         if rows + sampling.max_frames > room:
             raise RequestError(
@@ -143,22 +114,9 @@ class Qwen3TtsEngine:
             probe("tts-pad-embed", prompt.pad)
         loop = FrameLoop(self._talker, self._predictor, self._config, request.sampling)
         takes = len(request.seeds)
-        state = self._decoder_state(parts.reference_codes, takes, cancel)
+        if parts.reference_codes is None:
+            state = self._decoder.new_state(takes)
+        else:
+            state = self._primed.behind(parts.reference_codes, takes, cancel)
         stream = TakeStream(self._decoder, state, takes, request.piece_frames)
         yield from stream.chunks(loop.frames(prompt, request.seeds, cancel, probe))
-
-    def _decoder_state(self, codes: Tensor | None, takes: int, cancel: CancelToken) -> Stack:
-        """A decoder state per take, as it is after the reference was played."""
-        if codes is None:
-            return self._decoder.new_state(takes)
-        key = codes.numpy().tobytes()
-        primed = self._primed.pop(key, None)
-        if primed is None:
-            primed = self._decoder.new_state(1)
-            for piece in torch.split(codes, PRIMING_FRAMES):
-                cancel.check()
-                self._decoder.step(piece[None].to(self._device), primed)
-        self._primed[key] = primed
-        if len(self._primed) > PRIMED_STATES:
-            self._primed.popitem(last=False)
-        return primed.select(torch.zeros(takes, dtype=torch.long, device=self._device))

@@ -11,7 +11,7 @@ from engine.qwen3tts.codec.config import DecoderConfig, read_decoder_config
 from engine.qwen3tts.codec.decoder import CodecDecoder
 from engine.qwen3tts.config import TalkerConfig, read_talker_config
 from engine.qwen3tts.describe import describe_talker
-from engine.qwen3tts.engine import ModelParts, Qwen3TtsEngine
+from engine.qwen3tts.engine import ModelParts
 from engine.qwen3tts.predictor import CodePredictor
 from engine.qwen3tts.prompt import Templates
 from engine.qwen3tts.talker import Talker
@@ -24,13 +24,13 @@ SPEAKER_ENCODER = "spk_enc."
 CODEC_ENCODER = "tok_enc."
 
 
-def load_engine(
+def load_model(
     talker_path: Path,
     codec_path: Path,
     runtime: Runtime,
     progress: Progress | None = None,
     cancel: CancelToken | None = None,
-) -> Qwen3TtsEngine:
+) -> ModelParts:
     """Load both files into the runtime's form.
 
     `progress` counts the bytes of both files. Raises ModelFileError, and Cancelled.
@@ -54,16 +54,14 @@ def load_engine(
         decoder = CodecDecoder(codec_weights, codec_config, runtime.full_precision())
         codec_weights.finish()
 
-        return Qwen3TtsEngine(
-            ModelParts(
-                description=describe_talker(talker_file),
-                config=config,
-                sampling=_default_sampling(talker_file),
-                templates=templates,
-                talker=talker,
-                predictor=predictor,
-                decoder=decoder,
-            )
+        return ModelParts(
+            description=describe_talker(talker_file),
+            config=config,
+            sampling=_default_sampling(talker_file),
+            templates=templates,
+            talker=talker,
+            predictor=predictor,
+            decoder=decoder,
         )
 
 

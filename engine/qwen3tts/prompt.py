@@ -10,6 +10,7 @@ from torch import Tensor
 
 from engine.qwen3tts.config import TalkerConfig
 from engine.qwen3tts.predictor import CodePredictor
+from engine.qwen3tts.rules import CheckedRequest
 from engine.qwen3tts.talker import Talker
 from engine.text.bpe import BytePairTokenizer
 
@@ -73,6 +74,29 @@ class Templates:
 
     def instruct(self, text: str) -> list[int]:
         return [self._start, *self._encode(f"user\n{text}"), self._end, *self._encode("\n")]
+
+
+def plan_prompt(checked: CheckedRequest, config: TalkerConfig, templates: Templates) -> PromptParts:
+    """The prompt of a checked request, in ids."""
+    codec = config.codec
+    tags: tuple[int, ...]
+    if checked.language is None:
+        tags = (codec.nothink, codec.think_bos, codec.think_eos)
+    else:
+        tags = (codec.think, codec.think_bos, checked.language, codec.think_eos)
+    speaker: int | Tensor | None = checked.speaker
+    if checked.embedding is not None:
+        speaker = torch.from_numpy(checked.embedding)
+    codes = checked.codes
+    return PromptParts(
+        utterance_ids=templates.utterance(checked.text),
+        tag_ids=tags,
+        instruct_ids=templates.instruct(checked.instruct) if checked.instruct else (),
+        speaker=speaker,
+        reference_ids=templates.reference(checked.transcript) if codes is not None else (),
+        reference_codes=None if codes is None else torch.from_numpy(codes),
+        streaming_text=checked.streaming_text,
+    )
 
 
 class PromptBuilder:

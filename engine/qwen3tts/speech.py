@@ -63,5 +63,5 @@ class TakeStream:
     def _drop(self, ended: tuple[int, ...]) -> None:
         rows = [lane for lane, take in enumerate(self._takes) if take not in ended]
         self._takes = tuple(self._takes[row] for row in rows)
-        device = next(self._decoder.parameters()).device
-        self._state = self._state.select(torch.tensor(rows, dtype=torch.long, device=device))
+        kept = torch.tensor(rows, dtype=torch.long, device=self._decoder.device)
+        self._state = self._state.select(kept)

@@ -213,6 +213,7 @@ def test_only_the_parts_of_the_purpose_are_looked_for() -> None:
     ("complaints", "cause"),
     [
         ("WARNING: Retrying ... NewConnectionError('...: [Errno 101]')", "cannot be reached"),
+        ("SSLError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] self-signed')", "PIP_CERT"),
         ("ERROR: Could not install: [Errno 28] No space left on device", "disk is full"),
         ("ERROR: No matching distribution found for torch==0", "reasons stand above"),
     ],

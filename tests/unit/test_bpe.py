@@ -61,6 +61,15 @@ def test_a_token_without_a_merge_is_never_made() -> None:
     assert build(["a b"], extra=("xy", "abc")).encode("xyabc") == [*spelled("xy"), 256, BYTE_ID[99]]
 
 
+@pytest.mark.parametrize("kind", [2, 3, 5, 6])
+def test_tokens_of_other_types_are_neither_made_nor_matched(kind: int) -> None:
+    tokens = [*BYTES, "ab", "<s>"]
+    tokenizer = BytePairTokenizer(tokens, [NORMAL] * 257 + [kind], ["a b"])
+    assert dict(tokenizer.added) == {}
+    assert tokenizer.encode_with_added("ab<s>") == [256, *spelled("<s>")]
+    assert tokenizer.decode([256, 257]) == "ab<s>"
+
+
 def test_merges_stay_within_a_word() -> None:
     tokenizer = build(["a Ġ", "1 2", "! a", "Ġ b", "a b"])
     assert tokenizer.encode("a 12") == spelled("a 12")

@@ -39,21 +39,19 @@ def uniform(seed: int, subsequence: int) -> np.float32:
 def draw_in_id_order(probabilities: NDArray[np.float32], u: np.float32) -> tuple[int, float]:
     """Talker's draw: the first id whose running sum reaches u * total.
 
-    Returns the id and the distance of u from the nearest boundary between two candidates (1.0 where
-    there is one candidate only).
+    Returns the id and the distance of u from the nearest running sum but the last, over all ids:
+    before the first candidate that is 0, after the last one 1.
     """
     sums = np.cumsum(probabilities, dtype=np.float32)
-    total = sums[-1]
-    candidates = np.flatnonzero(probabilities)
-    position = int(np.searchsorted(sums[candidates], np.float32(u * total), side="left"))
-    chosen = int(candidates[min(position, len(candidates) - 1)])
-    return chosen, _distance(sums[candidates[:-1]] / total, u)
+    chosen = int(np.searchsorted(sums, np.float32(u * sums[-1]), side="left"))
+    return chosen, _distance(sums[:-1] / sums[-1], u)
 
 
 def draw_by_probability(probabilities: NDArray[np.float32], u: np.float32) -> tuple[int, float]:
     """Code predictor's draw: in descending probability the first running sum above u.
 
-    Equal probabilities keep the order of their ids. Returns as `draw_in_id_order`.
+    Equal probabilities keep the order of their ids. Returns the id and the distance of u from the
+    nearest running sum between two candidates (1.0 where there is one candidate only).
     """
     order = np.argsort(-probabilities, kind="stable")
     order = order[probabilities[order] > 0]

@@ -186,6 +186,10 @@ class CodecDecoder(nn.Module):
         self.stages = Pipeline(stages)
 
     @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
+    @property
     def left_context(self) -> int:
         """Frames before a chunk that are decoded with it, so that its start sounds as in the whole.
 
