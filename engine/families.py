@@ -7,16 +7,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.errors import ModelFileError
 from engine.gguf.reader import GgufFile
 from engine.types import (
     AudioChunk,
     CancelToken,
+    Codes,
+    LengthRule,
     ModelDescription,
     Probe,
     Progress,
+    Samples,
     Sampling,
     SpeechRequest,
+    Voice,
 )
 
 
@@ -37,6 +44,36 @@ class Engine(Protocol):
         cancel: CancelToken | None = None,
         probe: Probe | None = None,
     ) -> Iterator[AudioChunk]: ...
+
+    def extract_voice(
+        self,
+        samples: Samples,
+        rule: LengthRule = LengthRule.OFFICIAL,
+        cancel: CancelToken | None = None,
+        probe: Probe | None = None,
+    ) -> Voice: ...
+
+
+class Codec(Protocol):
+    """An audio tokenizer on its own."""
+
+    sample_rate: int
+    frame_samples: int
+    codebook_size: int
+
+    def encode(
+        self, samples: Samples, rule: LengthRule, cancel: CancelToken | None = None
+    ) -> Codes: ...
+
+    def decode(self, codes: Codes, cancel: CancelToken | None = None) -> Iterator[Samples]: ...
+
+
+class SpeakerEncoder(Protocol):
+    """The part of a base talker that knows voices, on its own."""
+
+    def embedding(
+        self, samples: Samples, cancel: CancelToken | None = None, probe: Probe | None = None
+    ) -> NDArray[np.float32]: ...
 
 
 @dataclass(frozen=True)
@@ -86,6 +123,23 @@ def open_engine(
         runtime = choose_runtime(device, precision)
         return Qwen3TtsEngine(load_model(pair.talker, pair.codec, runtime, progress, cancel))
     raise _unknown(pair.talker, architecture)
+
+
+def open_codec(path: Path, *, device: str = "auto") -> Codec:
+    """Open an audio tokenizer; imports torch. Raises ModelFileError and DeviceError."""
+    from engine.qwen3tts.tokenizer import AudioTokenizer
+    from engine.runtime import choose_runtime
+
+    return AudioTokenizer(path, choose_runtime(device, "f32"))
+
+
+def open_speaker_encoder(talker: Path, *, device: str = "auto") -> SpeakerEncoder:
+    """The speaker encoder of a base talker; imports torch. Raises ModelFileError, DeviceError."""
+    from engine.qwen3tts.encoders import VoiceEncoders
+    from engine.runtime import choose_runtime
+
+    width = describe_model(talker).width
+    return VoiceEncoders(talker, talker, width, choose_runtime(device, "f32"))
 
 
 def _unknown(path: Path, architecture: str) -> ModelFileError:

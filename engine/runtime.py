@@ -77,6 +77,9 @@ def choose_runtime(device: str = "auto", precision: str = "auto") -> Runtime:
         raise DeviceError(
             f"There is no precision {precision!r}.", f"Choose auto, {' or '.join(PRECISIONS)}."
         )
+    if chosen.type == "cuda":
+        # Convolutions would round to 10 bits otherwise, and the codes of a recording with them.
+        torch.backends.cudnn.allow_tf32 = False
     return Runtime(chosen, PRECISIONS[precision])
 
 

@@ -47,6 +47,13 @@ class Layout(StrEnum):
     NON_STREAMING = "non-streaming"
 
 
+class LengthRule(StrEnum):
+    """What becomes of the samples of a recording that do not fill its last frame."""
+
+    OFFICIAL = "official"  # they make a frame, with silence behind them
+    WHOLE_FRAMES = "whole-frames"  # they are left out, as other writers of `.rvq` files do
+
+
 class Ending(StrEnum):
     """Why a take has no further frames."""
 

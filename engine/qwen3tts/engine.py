@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import torch
 
-from engine.errors import RequestError
+from engine.errors import ModeError, RequestError
 from engine.qwen3tts.codec.decoder import CodecDecoder
 from engine.qwen3tts.codec.priming import PrimedStates
 from engine.qwen3tts.config import TalkerConfig
+from engine.qwen3tts.encoders import VoiceEncoders
 from engine.qwen3tts.generation import FrameLoop
 from engine.qwen3tts.predictor import CodePredictor
 from engine.qwen3tts.prompt import PromptBuilder, PromptParts, Templates, plan_prompt
@@ -21,10 +22,13 @@ from engine.qwen3tts.talker import Talker
 from engine.types import (
     AudioChunk,
     CancelToken,
+    LengthRule,
     ModelDescription,
     Probe,
+    Samples,
     Sampling,
     SpeechRequest,
+    Voice,
 )
 
 _log = logging.getLogger(__name__)
@@ -41,6 +45,7 @@ class ModelParts:
     talker: Talker
     predictor: CodePredictor
     decoder: CodecDecoder
+    encoders: VoiceEncoders
 
 
 class Qwen3TtsEngine:
@@ -57,6 +62,7 @@ class Qwen3TtsEngine:
         self._predictor = parts.predictor
         self._decoder = parts.decoder
         self._builder = PromptBuilder(parts.talker, parts.predictor, parts.config)
+        self._encoders = parts.encoders
         self._primed = PrimedStates(parts.decoder)
         self.description = parts.description
         self.default_sampling = parts.sampling
@@ -90,6 +96,28 @@ class Qwen3TtsEngine:
         for notice in checked.notices:
             _log.warning("%s", notice)
         return self._run(request, parts, cancel or CancelToken(), probe)
+
+    def extract_voice(
+        self,
+        samples: Samples,
+        rule: LengthRule = LengthRule.OFFICIAL,
+        cancel: CancelToken | None = None,
+        probe: Probe | None = None,
+    ) -> Voice:
+        """The x-vector and the codes of a recording, mono at 24 kHz: [n] samples.
+
+        The x-vector is of the whole recording, whatever `rule` makes of its last frame. Add the
+        transcript to clone in context, or drop the codes to take the voice alone. The first call
+        loads the encoders. Raises ModeError if the model has no speaker encoder, AudioFileError
+        if the recording is too short or holds no numbers, and Cancelled.
+        """
+        if not self.description.has_speaker_encoder:
+            raise ModeError(
+                f"This {self._config.family} model cannot learn a voice from a recording.",
+                "Load a base model.",
+            )
+        codes = self._encoders.codes(samples, rule, cancel, probe)
+        return Voice(self._encoders.embedding(samples, cancel, probe), codes)
 
     def _plan(self, checked: CheckedRequest, sampling: Sampling) -> PromptParts:
         """The prompt in ids; raises RequestError if it does not fit into the model's context."""

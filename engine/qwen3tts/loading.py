@@ -8,9 +8,10 @@ from engine.errors import ModelFileError
 from engine.gguf.reader import GgufFile
 from engine.gguf.weights import Weights
 from engine.qwen3tts.codec.config import DecoderConfig, read_decoder_config
-from engine.qwen3tts.codec.decoder import CodecDecoder
+from engine.qwen3tts.codec.decoder import NOT_NEEDED, build_codec_decoder
 from engine.qwen3tts.config import TalkerConfig, read_talker_config
 from engine.qwen3tts.describe import describe_talker
+from engine.qwen3tts.encoders import VoiceEncoders
 from engine.qwen3tts.engine import ModelParts
 from engine.qwen3tts.predictor import CodePredictor
 from engine.qwen3tts.prompt import Templates
@@ -19,9 +20,7 @@ from engine.runtime import Runtime
 from engine.text.bpe import BytePairTokenizer
 from engine.types import CancelToken, Progress, Sampling, StackSampling
 
-# The halves that turn recordings into voices are not needed to speak.
-SPEAKER_ENCODER = "spk_enc."
-CODEC_ENCODER = "tok_enc."
+SPEAKER_ENCODER = "spk_enc."  # turns recordings into voices; not needed to speak
 
 
 def load_model(
@@ -49,10 +48,7 @@ def load_model(
         predictor = CodePredictor(talker_weights, config, runtime)
         talker_weights.finish()
 
-        codec_weights = Weights(codec_file, meter.part(sizes[0]), cancel)
-        codec_weights.skip(CODEC_ENCODER)
-        decoder = CodecDecoder(codec_weights, codec_config, runtime.full_precision())
-        codec_weights.finish()
+        decoder = build_codec_decoder(codec_file, runtime, meter.part(sizes[0]), cancel)
 
         return ModelParts(
             description=describe_talker(talker_file),
@@ -62,6 +58,7 @@ def load_model(
             talker=talker,
             predictor=predictor,
             decoder=decoder,
+            encoders=VoiceEncoders(talker_path, codec_path, config.talker.width, runtime),
         )
 
 
@@ -84,7 +81,7 @@ def _bytes_to_read(file: GgufFile) -> int:
     return sum(
         info.nbytes
         for name, info in file.tensors.items()
-        if not name.startswith((SPEAKER_ENCODER, CODEC_ENCODER))
+        if not name.startswith((SPEAKER_ENCODER, *NOT_NEEDED))
     )
 
 

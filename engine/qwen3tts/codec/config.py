@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from engine.errors import ModelFileError
 from engine.gguf.reader import GgufFile
-
-ARCHITECTURE = "qwen3-tts-tokenizer"
-_PREFIX = "qwen3-tts-tokenizer"
+from engine.qwen3tts.codec.metadata import TokenizerMetadata
 
 
 @dataclass(frozen=True)
@@ -41,57 +38,30 @@ class DecoderConfig:
 
 def read_decoder_config(file: GgufFile) -> DecoderConfig:
     """Read and check the metadata of a tokenizer file; raises ModelFileError naming the key."""
-    architecture = file.string("general.architecture")
-    if architecture != ARCHITECTURE:
-        raise ModelFileError(
-            f"{file.path} is not an audio tokenizer: its general.architecture is {architecture!r}.",
-            f"Choose a file whose architecture is {ARCHITECTURE!r} (qwen-tokenizer-*.gguf).",
-        )
-
-    def positive(name: str) -> int:
-        value = file.integer(f"{_PREFIX}.{name}")
-        if not 0 < value < 2**31:
-            raise _wrong(file, name, value)
-        return value
-
-    def factors(name: str) -> tuple[int, ...]:
-        values = file.integers(f"{_PREFIX}.{name}")
-        if not values or not all(0 < value <= 64 for value in values):
-            raise _wrong(file, name, values)
-        return tuple(values)
-
+    metadata = TokenizerMetadata(file)
     config = DecoderConfig(
-        sample_rate=positive("output_sample_rate"),
-        codebooks=positive("decoder.num_quantizers"),
-        codebook_size=positive("decoder.codebook_size"),
-        code_width=positive("decoder.codebook_dim"),
-        latent=positive("decoder.latent_dim"),
-        width=positive("decoder.hidden_size"),
-        inner=positive("decoder.intermediate_size"),
-        heads=positive("decoder.num_attention_heads"),
-        head_width=positive("decoder.head_dim"),
-        blocks=positive("decoder.num_hidden_layers"),
-        window=positive("decoder.sliding_window"),
-        rope_base=file.number(f"{_PREFIX}.decoder.rope_theta"),
-        eps=file.number(f"{_PREFIX}.decoder.rms_norm_eps"),
-        channels=positive("decoder.decoder_dim"),
-        upsampling=factors("decoder.upsampling_ratios"),
-        strides=factors("decoder.upsample_rates"),
+        sample_rate=metadata.positive("output_sample_rate"),
+        codebooks=metadata.positive("decoder.num_quantizers"),
+        codebook_size=metadata.positive("decoder.codebook_size"),
+        code_width=metadata.positive("decoder.codebook_dim"),
+        latent=metadata.positive("decoder.latent_dim"),
+        width=metadata.positive("decoder.hidden_size"),
+        inner=metadata.positive("decoder.intermediate_size"),
+        heads=metadata.positive("decoder.num_attention_heads"),
+        head_width=metadata.positive("decoder.head_dim"),
+        blocks=metadata.positive("decoder.num_hidden_layers"),
+        window=metadata.positive("decoder.sliding_window"),
+        rope_base=metadata.number("decoder.rope_theta"),
+        eps=metadata.number("decoder.rms_norm_eps"),
+        channels=metadata.positive("decoder.decoder_dim"),
+        upsampling=metadata.factors("decoder.upsampling_ratios"),
+        strides=metadata.factors("decoder.upsample_rates"),
     )
-    for name, right in (
-        ("decode_upsample_rate", config.frame_samples),
-        ("decoder.num_key_value_heads", config.heads),
-        ("decoder.num_semantic_quantizers", 1),
-    ):
-        if positive(name) != right:
-            raise _wrong(file, name, positive(name))
-    if config.codebooks < 2 or config.channels % 2 ** len(config.strides):
-        raise _wrong(file, "decoder.decoder_dim", config.channels)
+    metadata.expect("decode_upsample_rate", config.frame_samples)
+    metadata.expect("decoder.num_key_value_heads", config.heads)
+    metadata.expect("decoder.num_semantic_quantizers", 1)
+    if config.codebooks < 2:
+        raise metadata.wrong("decoder.num_quantizers", config.codebooks)
+    if config.channels % 2 ** len(config.strides):
+        raise metadata.wrong("decoder.decoder_dim", config.channels)
     return config
-
-
-def _wrong(file: GgufFile, name: str, value: object) -> ModelFileError:
-    return ModelFileError(
-        f"{file.path} gives {value} for {_PREFIX}.{name}, which cannot be right.",
-        "The file is damaged or of an unknown version; download it again.",
-    )

@@ -9,15 +9,18 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from engine.gguf.reader import GgufFile
 from engine.gguf.weights import Weights
 from engine.nn.conv import CausalConv1d, CausalConvTranspose1d, SnakeBeta
 from engine.nn.pipeline import Pipeline, StreamingLayer
 from engine.nn.state import History, Stack, State, Stateless
-from engine.qwen3tts.codec.config import DecoderConfig
+from engine.qwen3tts.codec.config import DecoderConfig, read_decoder_config
 from engine.qwen3tts.codec.transformer import WindowedTransformer
 from engine.runtime import Runtime
+from engine.types import CancelToken, Progress
 
 RESIDUAL_DILATIONS = (1, 3, 9)
+NOT_NEEDED = ("tok_enc.",)  # the half that turns sound into codes
 CONV_NEXT_EPS = 1e-6
 
 
@@ -218,6 +221,22 @@ class CodecDecoder(nn.Module):
             sound = self(codes[:, start - context : start + chunk])
             pieces.append(sound[:, context * self.config.frame_samples :])
         return torch.cat(pieces, dim=1)
+
+
+def build_codec_decoder(
+    file: GgufFile,
+    runtime: Runtime,
+    progress: Progress | None = None,
+    cancel: CancelToken | None = None,
+) -> CodecDecoder:
+    """The decoder of an open tokenizer file, in float32; raises ModelFileError and Cancelled."""
+    config = read_decoder_config(file)
+    weights = Weights(file, progress, cancel)
+    for prefix in NOT_NEEDED:
+        weights.skip(prefix)
+    decoder = CodecDecoder(weights, config, runtime.full_precision())
+    weights.finish()
+    return decoder
 
 
 def _snake(weights: Weights, prefix: str, channels: int, runtime: Runtime) -> SnakeBeta:

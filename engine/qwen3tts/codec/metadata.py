@@ -1,0 +1,51 @@
+"""Reads the keys of a tokenizer file and refuses values that cannot be right."""
+
+from __future__ import annotations
+
+from engine.errors import ModelFileError
+from engine.gguf.reader import GgufFile
+
+ARCHITECTURE = "qwen3-tts-tokenizer"
+LARGEST_FACTOR = 64  # of a rate change between two stages
+
+
+class TokenizerMetadata:
+    """The metadata of an audio tokenizer; every method raises ModelFileError naming the key."""
+
+    def __init__(self, file: GgufFile) -> None:
+        architecture = file.string("general.architecture")
+        if architecture != ARCHITECTURE:
+            raise ModelFileError(
+                f"{file.path} is not an audio tokenizer: "
+                f"its general.architecture is {architecture!r}.",
+                f"Choose a file whose architecture is {ARCHITECTURE!r} (qwen-tokenizer-*.gguf).",
+            )
+        self._file = file
+
+    def positive(self, name: str) -> int:
+        value = self._file.integer(f"{ARCHITECTURE}.{name}")
+        if not 0 < value < 2**31:
+            raise self.wrong(name, value)
+        return value
+
+    def number(self, name: str) -> float:
+        return self._file.number(f"{ARCHITECTURE}.{name}")
+
+    def factors(self, name: str) -> tuple[int, ...]:
+        values = tuple(self._file.integers(f"{ARCHITECTURE}.{name}"))
+        if not values or not all(0 < value <= LARGEST_FACTOR for value in values):
+            raise self.wrong(name, values)
+        return values
+
+    def expect(self, name: str, right: int) -> None:
+        """Refuse a file whose value differs from what everything else in it requires."""
+        value = self.positive(name)
+        if value != right:
+            raise self.wrong(name, value)
+
+    def wrong(self, name: str, value: object) -> ModelFileError:
+        """The error for a value that cannot be right."""
+        return ModelFileError(
+            f"{self._file.path} gives {value} for {ARCHITECTURE}.{name}, which cannot be right.",
+            "The file is damaged or of an unknown version; download it again.",
+        )
