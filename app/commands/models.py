@@ -1,0 +1,72 @@
+"""The command `voice-studio models`: what is installed, and what is wrong with the rest."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from app.commands.say import model_folders
+from app.core.models import EXAMPLES, FoundModels, find_models
+from app.core.paths import studio_paths
+from engine.cli.console import readable_bytes
+from engine.cli.running import DONE
+
+
+def list_models(home: Path | None, extra: tuple[Path, ...], *, as_json: bool) -> int:
+    """Print what is found and return the exit code; raises ExplainedError."""
+    found = find_models(model_folders(studio_paths(home), extra))
+    if as_json:
+        print(json.dumps(_values(found)))
+        return DONE
+    rows = [
+        (
+            talker.name,
+            str(talker.family),
+            talker.size,
+            talker.precision,
+            readable_bytes(talker.file_bytes),
+            f"{len(talker.speakers)} speakers" if talker.speakers else "",
+            str(talker.path),
+        )
+        for talker in found.talkers
+    ]
+    rows += [
+        ("", "tokenizer", "", "", readable_bytes(codec.file_bytes), "", str(codec.path))
+        for codec in found.codecs
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (f"{cell:{width}}" for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())
+    for file in found.unusable:
+        print(f"unusable: {file.error}")
+    if not found.talkers or not found.codecs:
+        missing = "tokenizer" if found.talkers else "talker"
+        folders = " or ".join(str(folder) for folder in found.folders)
+        print(f"There is no {missing} in {folders}. Speaking needs {EXAMPLES}.")
+    return DONE
+
+
+def _values(found: FoundModels) -> dict[str, object]:
+    return {
+        "folders": [str(folder) for folder in found.folders],
+        "talkers": [
+            {
+                "path": str(talker.path),
+                "name": talker.name,
+                "family": str(talker.family),
+                "size": talker.size,
+                "precision": talker.precision,
+                "bytes": talker.file_bytes,
+                "speakers": list(talker.speakers),
+                "languages": list(talker.languages),
+            }
+            for talker in found.talkers
+        ],
+        "tokenizers": [
+            {"path": str(codec.path), "bytes": codec.file_bytes} for codec in found.codecs
+        ],
+        "unusable": [
+            {"path": str(file.path), "reason": str(file.error)} for file in found.unusable
+        ],
+    }

@@ -1,0 +1,202 @@
+"""The command `voice-studio say`: one text into one WAV, with the models that are installed."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.commands.voices import voice_sources
+from app.core.models import choose_pair, find_models
+from app.core.paths import StudioPaths, studio_paths
+from engine.cli.console import Console
+from engine.cli.options import SpeechOptions, choose_device, choose_seeds
+from engine.cli.outputs import check_output, save_takes
+from engine.cli.parser import seed, words
+from engine.cli.report import as_json, make_report, tell
+from engine.cli.running import DONE, STOPPED
+from engine.cli.speaking import (
+    describe_pair,
+    load,
+    speak,
+)
+from engine.cli.texts import read_stdin_text
+from engine.cli.voices import VoiceSources, read_voice
+from engine.errors import ExplainedError, ModeError, RequestError
+from engine.types import Family, ModelDescription
+from engine.wav import WavFormat
+
+FREE_NAME = "speech"
+
+
+@dataclass(frozen=True)
+class SayArguments:
+    """What `say` was asked to do."""
+
+    text: str | None  # None: on standard input
+    output: Path | None  # None: a free name in the current folder
+    force: bool
+    model: str | None
+    codec: Path | None
+    folders: tuple[Path, ...]  # searched besides the studio's own
+    home: Path | None
+    language: str
+    speaker: str | None
+    instruct: str | None
+    voice: Path | None
+    seed: int
+    wav_format: WavFormat
+    device: str | None
+    precision: str
+    quiet: bool
+    json: bool
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `say`."""
+    add = parser.add_argument
+    add("text", nargs="?", type=words, help="what to say (default: what stands on standard input)")
+    add("-o", dest="output", type=Path, metavar="PATH", help="WAV to write (default: a free name)")
+    add("--force", action="store_true", help="overwrite an existing file")
+    add("--model", metavar="NAME", help="installed model by name, or any talker by its path")
+    add("--codec", type=Path, metavar="PATH", help="tokenizer (default: the one installed)")
+    add("--lang", type=words, default="auto", help="language (default: %(default)s)")
+    add("--speaker", type=words, help="speaker of a custom_voice model (default: its first)")
+    add("--instruct", type=words, help="how to speak, or for voice_design the voice itself")
+    add(
+        "--voice",
+        type=Path,
+        metavar="NAME",
+        help="voice to clone: a recording, NAME.spk, NAME.rvq or NAME",
+    )
+    add("--seed", type=seed, default=-1, metavar="N", help="a negative one is random (default: -1)")
+    add(
+        "--format",
+        choices=[str(kind) for kind in WavFormat],
+        default=str(WavFormat.WAV16),
+        help="16 or 24 bit PCM, or 32 bit float (default: %(default)s)",
+    )
+    add("--device", help="auto, cpu, cuda, cuda:1, mps, ... (default: auto)")
+    add("--precision", default="auto", help="auto, f32 or bf16 (default: %(default)s)")
+    add("--quiet", action="store_true", help="print errors only")
+    add("--json", action="store_true", help="print a report in JSON on standard output")
+
+
+def read_arguments(given: argparse.Namespace) -> SayArguments:
+    """What was parsed, with its types."""
+    return SayArguments(
+        text=given.text,
+        output=given.output,
+        force=given.force,
+        model=given.model,
+        codec=given.codec,
+        folders=tuple(given.models),
+        home=given.home,
+        language=given.lang,
+        speaker=given.speaker,
+        instruct=given.instruct,
+        voice=given.voice,
+        seed=given.seed,
+        wav_format=WavFormat(given.format),
+        device=given.device,
+        precision=given.precision,
+        quiet=given.quiet,
+        json=given.json,
+    )
+
+
+def say(arguments: SayArguments, console: Console) -> int:
+    """Speak the text and return the exit code; raises ExplainedError."""
+    output = _output(arguments)
+    paths = studio_paths(arguments.home)
+    pair = choose_pair(
+        find_models(model_folders(paths, arguments.folders)),
+        _families(arguments),
+        arguments.model,
+        arguments.codec,
+    )
+    description = describe_pair(pair)
+    speaker = _speaker(arguments, description, console)
+    sources = VoiceSources()
+    if arguments.voice is not None:
+        sources = voice_sources(arguments.voice, console)
+    voice = read_voice(sources, description.width, console)
+    if description.family is Family.VOICE_DESIGN and not (arguments.instruct or "").strip():
+        raise ModeError(
+            f"{pair.talker.name} makes a voice from a description, and there is none.",
+            'Give one, for example --instruct "a calm, low male voice".',
+        )
+    text = read_stdin_text(console) if arguments.text is None else arguments.text
+    if not text.strip():
+        raise RequestError("There is no text to speak.", "Type at least one word.")
+    options = SpeechOptions(
+        seeds=choose_seeds(arguments.seed, 1),
+        language=arguments.language,
+        speaker=speaker,
+        instruct=arguments.instruct,
+    )
+    model = load(pair, choose_device(arguments.device), arguments.precision, console)
+    options = replace(options, voice=voice.learned(model.engine, console))
+    speech = speak(model.engine, options.request(text, model.engine), console)
+    rate = model.engine.sample_rate
+    report = make_report(
+        model, speech, save_takes(speech.takes, (output,), arguments.wav_format, rate)
+    )
+    tell(report, console)
+    if arguments.json:
+        print(as_json(report))
+    if speech.stopped:
+        console.report("stopped")
+        return STOPPED
+    return DONE
+
+
+def model_folders(paths: StudioPaths, extra: tuple[Path, ...]) -> tuple[Path, ...]:
+    """The folders to search; raises ExplainedError if one that was named is not there."""
+    for folder in extra:
+        if not folder.is_dir():
+            raise ExplainedError(f"{folder} is no folder.", "Check what --models names.")
+    return (paths.models, *extra)
+
+
+def _output(arguments: SayArguments) -> Path:
+    output = arguments.output or _free_name(Path.cwd())
+    if str(output) == "-":
+        raise RequestError("say writes files only.", "Use qwen-tts -o - to stream.")
+    check_output(output)
+    if output.exists() and not arguments.force:
+        raise RequestError(f"{output} exists already.", "Choose another name, or add --force.")
+    return output
+
+
+def _free_name(folder: Path) -> Path:
+    names = (f"{FREE_NAME}-{n}.wav" for n in itertools.count(2))
+    for name in itertools.chain((f"{FREE_NAME}.wav",), names):
+        if not (folder / name).exists():
+            break
+    return Path(name)
+
+
+def _families(arguments: SayArguments) -> tuple[Family, ...]:
+    """Which kinds of models can do what was asked, the likeliest first."""
+    if arguments.speaker is not None:
+        return (Family.CUSTOM_VOICE,)
+    if arguments.voice is not None:
+        return (Family.BASE,)
+    if arguments.instruct is not None:
+        return (Family.VOICE_DESIGN, Family.CUSTOM_VOICE)
+    return (Family.CUSTOM_VOICE, Family.BASE, Family.VOICE_DESIGN)
+
+
+def _speaker(
+    arguments: SayArguments, description: ModelDescription, console: Console
+) -> str | None:
+    if arguments.speaker is not None or description.family is not Family.CUSTOM_VOICE:
+        return arguments.speaker
+    if not description.speakers:
+        return None
+    first = description.speakers[0]
+    others = ", ".join(description.speakers[1:]) or "none"
+    console.say(f"Speaker: {first} (others: {others})")
+    return first

@@ -1,0 +1,168 @@
+"""Finds model files by what they hold, and chooses among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine import Family, ModelDescription, ModelFileError, ModelPair, describe_model, is_codec
+
+SUFFIX = ".gguf"
+EXAMPLES = (
+    "qwen-talker-0.6b-customvoice-Q8_0.gguf (about 1 GB; 1.7b: about 2 GB) and "
+    "qwen-tokenizer-12hz-Q8_0.gguf (about 0.3 GB)"
+)
+
+
+@dataclass(frozen=True)
+class FoundCodec:
+    """An audio tokenizer."""
+
+    path: Path
+    file_bytes: int
+
+
+@dataclass(frozen=True)
+class UnusableFile:
+    """A file that looks like a model by name only, and why it is none."""
+
+    path: Path
+    error: ModelFileError
+
+
+@dataclass(frozen=True)
+class FoundModels:
+    """What lies in some folders, in the order of folders and names."""
+
+    folders: tuple[Path, ...]
+    talkers: tuple[ModelDescription, ...]
+    codecs: tuple[FoundCodec, ...]
+    unusable: tuple[UnusableFile, ...]
+
+
+def find_models(folders: Iterable[Path]) -> FoundModels:
+    """Look at every *.gguf file directly in the folders; those that are missing are empty.
+
+    Only the heads of the files are read. Raises ModelFileError if a folder may not be listed.
+    """
+    folders = tuple(dict.fromkeys(folder.absolute() for folder in folders))
+    talkers: list[ModelDescription] = []
+    codecs: list[FoundCodec] = []
+    unusable: list[UnusableFile] = []
+    for path in (path for folder in folders for path in _model_files(folder)):
+        try:
+            if is_codec(path):
+                codecs.append(FoundCodec(path, path.stat().st_size))
+            else:
+                talkers.append(describe_model(path))
+        except ModelFileError as error:
+            unusable.append(UnusableFile(path, error))
+    return FoundModels(folders, tuple(talkers), tuple(codecs), tuple(unusable))
+
+
+def choose_pair(
+    found: FoundModels,
+    families: Sequence[Family],
+    model: str | None = None,
+    codec: Path | None = None,
+) -> ModelPair:
+    """Choose a talker and its tokenizer; the same files always lead to the same choice.
+
+    `model` is a path, or the name of a found talker or a part of it. Without it, the first of
+    `families` that is there is taken, of that the largest model (parameters, then bytes, so
+    that the least quantised wins), then the first by name. Of the tokenizers, one in the talker's
+    folder goes first, then the largest. Raises ModelFileError if there is none to choose.
+    """
+    talker = _choose_talker(found, families) if model is None else _named_talker(found, model)
+    return ModelPair(talker, codec or _choose_codec(found, talker))
+
+
+def _model_files(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        raise ModelFileError(
+            f"{folder} cannot be read: {error.strerror}.", "Give yourself permission to read it."
+        ) from error
+    return [
+        path for path in entries if path.suffix.lower() == SUFFIX and not path.name.startswith(".")
+    ]
+
+
+def _choose_talker(found: FoundModels, families: Sequence[Family]) -> Path:
+    def order(talker: ModelDescription) -> tuple[int, int, int, str]:
+        place = families.index(talker.family)
+        return place, -talker.width, -talker.file_bytes, talker.path.name
+
+    usable = [talker for talker in found.talkers if talker.family in families]
+    if usable:
+        return min(usable, key=order).path
+    if not found.talkers:
+        raise ModelFileError(
+            f"There is no model in {_names(found.folders)}{_unusable(found)}.",
+            f"Put a talker and its tokenizer there, for example {EXAMPLES}.",
+        )
+    wanted = " or ".join(families)
+    raise ModelFileError(
+        f"None of the models in {_names(found.folders)} is a {wanted} model{_unusable(found)}.",
+        "Add one, or leave out the options that need it.",
+    )
+
+
+def _named_talker(found: FoundModels, name: str) -> Path:
+    path = Path(name)
+    if path.is_file():
+        return path
+    if len(path.parts) > 1:
+        raise ModelFileError(f"{path} does not exist.", "Check the path, or name a found model.")
+    wanted = name.lower()
+    exact = [
+        talker.path
+        for talker in found.talkers
+        if wanted in (talker.name.lower(), talker.path.name.lower(), talker.path.stem.lower())
+    ]
+    partial = [
+        talker.path
+        for talker in found.talkers
+        if wanted in talker.name.lower() or wanted in talker.path.name.lower()
+    ]
+    matches = exact or partial
+    if len(matches) == 1:
+        return matches[0]
+    choices = matches or [talker.path for talker in found.talkers]
+    known = ", ".join(path.name for path in choices) or "none"
+    if matches:
+        raise ModelFileError(f"The name {name!r} fits several models: {known}.", "Give more of it.")
+    raise ModelFileError(
+        f"There is no model {name!r} in {_names(found.folders)}.", f"There are: {known}."
+    )
+
+
+def _choose_codec(found: FoundModels, talker: Path) -> Path:
+    home = talker.absolute().parent
+
+    def order(codec: FoundCodec) -> tuple[bool, int, str]:
+        return codec.path.parent != home, -codec.file_bytes, codec.path.name
+
+    codecs = found.codecs
+    if home not in found.folders:  # a talker that was named by its path
+        codecs = (*codecs, *find_models([home]).codecs)
+    if not codecs:
+        raise ModelFileError(
+            f"There is no tokenizer in {_names(found.folders)}{_unusable(found)}.",
+            "Put one there, for example qwen-tokenizer-12hz-Q8_0.gguf (about 0.3 GB).",
+        )
+    return min(codecs, key=order).path
+
+
+def _names(folders: Sequence[Path]) -> str:
+    return " or ".join(str(folder) for folder in folders)
+
+
+def _unusable(found: FoundModels) -> str:
+    if not found.unusable:
+        return ""
+    return f" ({len(found.unusable)} unusable: see voice-studio models)"

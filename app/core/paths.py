@@ -1,0 +1,51 @@
+"""The one place that knows where the studio keeps things."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+APPLICATION = "voice-studio"
+HOME_VARIABLE = "STUDIO_HOME"
+
+
+@dataclass(frozen=True)
+class StudioPaths:
+    """The studio's folders; they need not exist yet."""
+
+    config: Path
+    data: Path
+    log: Path
+    cache: Path
+
+    @property
+    def models(self) -> Path:
+        return self.data / "models"
+
+    @property
+    def voices(self) -> Path:
+        return self.data / "voices"
+
+    @property
+    def sessions(self) -> Path:
+        return self.data / "sessions"
+
+
+def studio_paths(home: Path | None = None) -> StudioPaths:
+    """The folders under `home`, else under STUDIO_HOME, else where the system wants them."""
+    named = os.environ.get(HOME_VARIABLE, "")
+    if home is None and named:
+        home = Path(named)
+    if home is not None:
+        home = home.expanduser().absolute()
+        return StudioPaths(home / "config", home / "data", home / "log", home / "cache")
+    system = platformdirs.PlatformDirs(APPLICATION, appauthor=False)
+    return StudioPaths(
+        config=system.user_config_path,
+        data=system.user_data_path,
+        log=system.user_log_path,
+        cache=system.user_cache_path,
+    )

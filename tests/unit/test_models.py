@@ -1,0 +1,113 @@
+"""Models are found by what they hold, and the same files lead to the same choice."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.core.models import FoundCodec, FoundModels, UnusableFile, choose_pair, find_models
+from engine import Family, ModelDescription, ModelFileError, describe_model
+
+BASE = "qwen-talker-1.7b-base-F32.gguf"
+CODEC = "qwen-tokenizer-12hz-F32.gguf"
+PLAIN = (Family.CUSTOM_VOICE, Family.BASE, Family.VOICE_DESIGN)
+
+
+@pytest.fixture
+def described(data: Path) -> ModelDescription:
+    return describe_model(data / BASE)
+
+
+def shelf(described: ModelDescription, *rows: tuple[str, Family, int, int]) -> FoundModels:
+    """Talkers (path, family, width, bytes) in /m, with one tokenizer."""
+    talkers = tuple(
+        replace(described, path=Path(path), name=Path(path).stem, family=family)
+        for path, family, _, _ in rows
+    )
+    talkers = tuple(
+        replace(talker, width=width, file_bytes=size)
+        for talker, (_, _, width, size) in zip(talkers, rows, strict=True)
+    )
+    return FoundModels((Path("/m"),), talkers, (FoundCodec(Path("/m/codec.gguf"), 5),), ())
+
+
+def test_files_are_found_by_what_they_hold(data: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    (second / "deeper").mkdir(parents=True)
+    shutil.copy(data / BASE, first / "b.GGUF")
+    shutil.copy(data / CODEC, first / "a.gguf")
+    shutil.copy(data / BASE, first / "notes.txt")
+    shutil.copy(data / BASE, second / "deeper" / "c.gguf")
+    (second / "cut.gguf").write_bytes((data / BASE).read_bytes()[:9000])
+    (second / ".part.gguf").write_bytes(b"")
+    found = find_models([first, tmp_path / "absent", second, first])
+    assert found.folders == (first, tmp_path / "absent", second)
+    assert [talker.path for talker in found.talkers] == [first / "b.GGUF"]
+    assert found.codecs == (FoundCodec(first / "a.gguf", (data / CODEC).stat().st_size),)
+    assert [file.path for file in found.unusable] == [second / "cut.gguf"]
+    assert "cut.gguf" in found.unusable[0].error.message
+
+
+def test_the_wanted_family_goes_first_then_the_largest(described: ModelDescription) -> None:
+    found = shelf(
+        described,
+        ("/m/a.gguf", Family.BASE, 1024, 900),
+        ("/m/b.gguf", Family.BASE, 2048, 400),
+        ("/m/c.gguf", Family.BASE, 2048, 800),
+        ("/m/d.gguf", Family.CUSTOM_VOICE, 1024, 100),
+        ("/m/e.gguf", Family.BASE, 2048, 800),
+    )
+    assert choose_pair(found, PLAIN).talker == Path("/m/d.gguf")
+    assert choose_pair(found, (Family.BASE,)).talker == Path("/m/c.gguf")
+    assert choose_pair(found, (Family.BASE,)).codec == Path("/m/codec.gguf")
+    turned = replace(found, talkers=found.talkers[::-1])
+    assert choose_pair(turned, (Family.BASE,)).talker == Path("/m/c.gguf")
+    with pytest.raises(ModelFileError, match=r"None of the models in /m is a voice_design model\."):
+        choose_pair(found, (Family.VOICE_DESIGN,))
+
+
+def test_names(described: ModelDescription, data: Path) -> None:
+    found = shelf(
+        described,
+        ("/m/small-Q8_0.gguf", Family.BASE, 1024, 900),
+        ("/m/small-Q8_0-new.gguf", Family.BASE, 1024, 900),
+        ("/m/large.gguf", Family.CUSTOM_VOICE, 2048, 400),
+    )
+    for name in ("LARGE", "large.gguf", "arg"):
+        assert choose_pair(found, PLAIN, name).talker == Path("/m/large.gguf")
+    assert choose_pair(found, PLAIN, "small-q8_0").talker == Path("/m/small-Q8_0.gguf")
+    with pytest.raises(ModelFileError, match=r"fits several models: small-Q8_0.gguf, small-Q8_0-n"):
+        choose_pair(found, PLAIN, "small")
+    with pytest.raises(ModelFileError, match=r"no model 'huge' in /m\. There are: small-Q8_0"):
+        choose_pair(found, PLAIN, "huge")
+    named = choose_pair(found, PLAIN, str(data / BASE), Path("/other/codec.gguf"))
+    assert (named.talker, named.codec) == (data / BASE, Path("/other/codec.gguf"))
+
+
+def test_tokenizers(described: ModelDescription, data: Path) -> None:
+    found = shelf(described, ("/m/a.gguf", Family.BASE, 1024, 900))
+    codecs = (
+        FoundCodec(Path("/x/huge.gguf"), 99),
+        FoundCodec(Path("/m/small.gguf"), 1),
+        FoundCodec(Path("/m/large.gguf"), 9),
+    )
+    assert choose_pair(replace(found, codecs=codecs), PLAIN).codec == Path("/m/large.gguf")
+    assert choose_pair(replace(found, codecs=codecs[:2]), PLAIN).codec == Path("/m/small.gguf")
+    assert choose_pair(replace(found, codecs=codecs[:1]), PLAIN).codec == Path("/x/huge.gguf")
+    with pytest.raises(ModelFileError, match=r"no tokenizer in /m\. Put one there"):
+        choose_pair(replace(found, codecs=()), PLAIN)
+    # beside a talker that was named by its path
+    assert choose_pair(found, PLAIN, str(data / BASE)).codec == data / CODEC
+
+
+def test_nothing_installed_says_what_and_where(described: ModelDescription) -> None:
+    found = shelf(described)
+    with pytest.raises(ModelFileError, match=r"no model in /m\. .*0\.6b-custom.*about 0\.3 GB"):
+        choose_pair(found, PLAIN)
+    damaged = UnusableFile(Path("/m/x.gguf"), ModelFileError("Cut."))
+    with pytest.raises(ModelFileError, match=r"no model in /m \(1 unusable: see voice-studio"):
+        choose_pair(replace(found, unusable=(damaged,)), PLAIN)
