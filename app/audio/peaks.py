@@ -87,13 +87,12 @@ class PeakPyramid:
         if columns <= 0 or end <= start:
             return Peaks(low, high)
         edges = start + (end - start) * np.arange(columns + 1, dtype=np.int64) // columns
-        first = edges[:-1]
-        last = np.maximum(edges[1:], first + 1)
-        seen = (last > 0) & (first < length)
-        if not seen.any():
-            return Peaks(low, high)
-        first, last = np.maximum(first[seen], 0), np.minimum(last[seen], length)
-        low[seen], high[seen] = self._extremes(first, last, (end - start) / columns)
+        last = np.minimum(np.maximum(edges[1:], edges[:-1] + 1), length)
+        first = np.maximum(edges[:-1], 0)
+        seen = first < last
+        if seen.any():
+            width = (end - start) / columns
+            low[seen], high[seen] = self._extremes(first[seen], last[seen], width)
         return Peaks(low, high)
 
     def _raise_levels(self) -> None:

@@ -64,14 +64,14 @@ def test_one_channel_fills_all_of_the_output() -> None:
 
 
 def test_two_threads_lose_and_mix_nothing() -> None:
-    ring = FrameRing(257)
-    total = 50_000
+    ring = FrameRing(2571)
+    total = 200_000
     seen: list[Frames] = []
 
     def write() -> None:
         done = 0
         while done < total:
-            done += ring.write(ramp(done, min(97, total - done)))
+            done += ring.write(ramp(done, min(997, total - done)))
 
     writer = threading.Thread(target=write)
     writer.start()
