@@ -1,0 +1,81 @@
+"""Saves the session soon after every change, on a thread of its own: disks may take their time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from app.core.session import Session
+from app.core.session_store import SessionStore
+from app.core.storage import StorageError
+
+DELAY: Final = 0.3
+"""Seconds from the first change to saving it, with all that came after it."""
+
+
+class Autosaver:
+    """The only one to save a session while it is open."""
+
+    def __init__(
+        self,
+        store: SessionStore,
+        on_problem: Callable[[StorageError], None],
+        delay: float = DELAY,
+    ) -> None:
+        """`on_problem` is called on the saving thread."""
+        self._store = store
+        self._on_problem = on_problem
+        self._delay = delay
+        self._condition = threading.Condition()
+        self._pending: Session | None = None
+        self._busy = False
+        self._hurried = False
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="autosave", daemon=True)
+        self._thread.start()
+
+    def change(self, session: Session) -> None:
+        """Have this saved; may be called often, returns at once."""
+        with self._condition:
+            assert not self._closed, "nothing is saved after close"
+            self._pending = session
+            self._condition.notify_all()
+
+    def flush(self, timeout: float = 30.0) -> bool:
+        """Wait until the last change is on disk; False if the disk takes longer."""
+        with self._condition:
+            self._hurried = self._pending is not None
+            self._condition.notify_all()
+            return self._condition.wait_for(self._is_idle, timeout)
+
+    def close(self, timeout: float = 30.0) -> bool:
+        """Save what is left and end the thread; False if the disk takes longer."""
+        with self._condition:
+            self._closed = True
+            self._condition.notify_all()
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _is_idle(self) -> bool:
+        return (self._pending is None and not self._busy) or not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while (session := self._next()) is not None:
+            try:
+                for problem in self._store.save(session):
+                    self._on_problem(problem)
+            finally:
+                with self._condition:
+                    self._busy = False
+                    self._condition.notify_all()
+
+    def _next(self) -> Session | None:
+        """The session to save now; None when closed and all is saved."""
+        with self._condition:
+            self._condition.wait_for(lambda: self._pending is not None or self._closed)
+            self._condition.wait_for(lambda: self._hurried or self._closed, self._delay)
+            session, self._pending = self._pending, None
+            self._hurried = False
+            self._busy = session is not None
+            return session

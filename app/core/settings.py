@@ -1,0 +1,149 @@
+"""What the studio remembers from one start to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+from app.core.fields import Fields
+from app.core.presets import Preset
+from app.core.storage import (
+    DamagedFileError,
+    Document,
+    DocumentKind,
+    StorageError,
+    make_folder,
+    read_document,
+    set_aside,
+    write_document,
+)
+
+KIND: Final = DocumentKind("settings file")
+FILE_NAME: Final = "settings.json"
+MOST_TAKES: Final = 8
+SCALES: Final = (1.0, 2.5)
+
+
+class Theme(StrEnum):
+    """The colours of the window."""
+
+    SYSTEM = "system"
+    DARK = "dark"
+    LIGHT = "light"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything remembered; every field has a default that works on a fresh machine."""
+
+    theme: Theme = Theme.SYSTEM
+    scale: float = 1.0  # of everything in the window
+    language: str = "auto"  # spoken
+    talker: Path | None = None  # the pair that was loaded last
+    codec: Path | None = None
+    model_folders: tuple[Path, ...] = ()  # beside the studio's own
+    device: str = "auto"  # that computes
+    precision: str = "auto"
+    output_device: str = ""  # empty for the system's choice
+    input_device: str = ""
+    volume: float = 1.0  # 0..1
+    takes_per_press: int = 1
+    preset: Preset = Preset.NATURAL
+    consent_name: str = ""  # who last said whose voice it was
+    last_session: str = ""  # name of its folder
+    window_geometry: str = ""  # both opaque to all but the window
+    window_state: str = ""
+    unknown: Mapping[str, Any] = field(default_factory=dict)  # keys of another version, kept
+
+
+@dataclass(frozen=True)
+class LoadedSettings:
+    """The settings, and sentences for the person if something about the file was not right."""
+
+    settings: Settings
+    notices: tuple[str, ...] = ()
+    read_only: bool = False
+
+
+def load_settings(path: Path) -> LoadedSettings:
+    """Read the settings; whatever cannot be used has its default and a notice. Never raises.
+
+    A damaged file is kept under another name. One of a newer version is used as far as it
+    makes sense, but must not be written.
+    """
+    if not path.exists():
+        return LoadedSettings(Settings())
+    try:
+        document = read_document(path, KIND)
+    except DamagedFileError as error:
+        return LoadedSettings(Settings(), (_kept_aside(path, error),))
+    except StorageError as error:
+        return LoadedSettings(Settings(), (str(error),), read_only=True)
+    return _from_document(document, path)
+
+
+def save_settings(path: Path, settings: Settings) -> None:
+    """Write the settings, in a folder that is made if need be; raises StorageError."""
+    make_folder(path.parent)
+    write_document(path, KIND, _plain(settings))
+
+
+def _kept_aside(path: Path, error: DamagedFileError) -> str:
+    try:
+        kept = set_aside(path)
+    except StorageError as failure:
+        return f"{error.message} {failure}"
+    return f"{error.message} The studio starts with its defaults; the file is kept as {kept.name}."
+
+
+def _from_document(document: Document, path: Path) -> LoadedSettings:
+    fields = Fields(document.values, str(path), lenient=True)
+    usual = Settings()
+    settings = Settings(
+        theme=fields.choice("theme", Theme, usual.theme),
+        scale=fields.number("scale", usual.scale, *SCALES),
+        language=fields.text("language", usual.language),
+        talker=fields.optional_path("talker"),
+        codec=fields.optional_path("codec"),
+        model_folders=fields.paths("model_folders"),
+        device=fields.text("device", usual.device),
+        precision=fields.text("precision", usual.precision),
+        output_device=fields.text("output_device", usual.output_device),
+        input_device=fields.text("input_device", usual.input_device),
+        volume=fields.number("volume", usual.volume, 0.0, 1.0),
+        takes_per_press=fields.integer("takes_per_press", usual.takes_per_press, 1, MOST_TAKES),
+        preset=fields.choice("preset", Preset, usual.preset),
+        consent_name=fields.text("consent_name", usual.consent_name),
+        last_session=fields.text("last_session", usual.last_session),
+        window_geometry=fields.text("window_geometry", usual.window_geometry),
+        window_state=fields.text("window_state", usual.window_state),
+        unknown=fields.rest,  # the last argument: all others have taken theirs by then
+    )
+    notices = ((document.message,) if document.message else ()) + tuple(fields.complaints)
+    return LoadedSettings(settings, notices, document.read_only)
+
+
+def _plain(settings: Settings) -> dict[str, Any]:
+    return {
+        **settings.unknown,
+        "theme": settings.theme,
+        "scale": settings.scale,
+        "language": settings.language,
+        "talker": None if settings.talker is None else str(settings.talker),
+        "codec": None if settings.codec is None else str(settings.codec),
+        "model_folders": [str(folder) for folder in settings.model_folders],
+        "device": settings.device,
+        "precision": settings.precision,
+        "output_device": settings.output_device,
+        "input_device": settings.input_device,
+        "volume": settings.volume,
+        "takes_per_press": settings.takes_per_press,
+        "preset": settings.preset,
+        "consent_name": settings.consent_name,
+        "last_session": settings.last_session,
+        "window_geometry": settings.window_geometry,
+        "window_state": settings.window_state,
+    }
