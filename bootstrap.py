@@ -39,14 +39,16 @@ class SetupError(Exception):
 
 @dataclass(frozen=True)
 class SystemPart:
-    """A library (by soname) or program that no Python package brings along on Linux."""
+    """A library (by soname), program or file (by path) that no Python package brings on Linux."""
 
     name: str
     packages: tuple[str, ...]  # Debian's and Ubuntu's names for it, newest first
     purpose: str  # ALWAYS, or the command that needs it
 
     def is_present(self) -> bool:
-        """Whether the loader finds the library, or PATH the program."""
+        """Whether the loader finds the library, PATH the program, or the pattern a file."""
+        if self.name.startswith("/"):
+            return any(Path("/").glob(self.name[1:]))
         if ".so" not in self.name:
             return shutil.which(self.name) is not None
         try:
@@ -56,7 +58,21 @@ class SystemPart:
         return True
 
 
-SYSTEM_PARTS = (SystemPart("libstdc++.so.6", ("libstdc++6",), ALWAYS),)
+# The tests draw widgets without a screen, and play sound into a server of their own.
+SYSTEM_PARTS = (
+    SystemPart("libstdc++.so.6", ("libstdc++6",), ALWAYS),
+    SystemPart("libEGL.so.1", ("libegl1",), TEST),
+    SystemPart("libGL.so.1", ("libgl1",), TEST),
+    SystemPart("libxkbcommon.so.0", ("libxkbcommon0",), TEST),
+    SystemPart("libfontconfig.so.1", ("libfontconfig1",), TEST),
+    SystemPart("libdbus-1.so.3", ("libdbus-1-3",), TEST),
+    SystemPart("libglib-2.0.so.0", ("libglib2.0-0t64", "libglib2.0-0"), TEST),
+    SystemPart("/usr/share/fonts/**/*.ttf", ("fonts-dejavu-core",), TEST),
+    SystemPart("libportaudio.so.2", ("libportaudio2",), TEST),
+    SystemPart("pulseaudio", ("pulseaudio",), TEST),
+    SystemPart("pactl", ("pulseaudio-utils",), TEST),
+    SystemPart("/usr/lib/*/alsa-lib/libasound_module_pcm_pulse.so", ("libasound2-plugins",), TEST),
+)
 
 
 def say(text: str) -> None:

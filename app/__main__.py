@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,8 +12,8 @@ from app.commands.models import list_models
 from app.commands.say import add_options, read_arguments, say
 from engine.cli import convert, quantize, verify
 from engine.cli.console import Console
-from engine.cli.parser import CommandParser, UsageError, add_version
-from engine.cli.running import DONE, FAILED, run_command
+from engine.cli.parser import CommandParser, add_version
+from engine.cli.running import DONE, run_command, run_parsed
 
 _ENGINE_COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = MappingProxyType(
     {"convert": convert.main, "quantize": quantize.main, "verify": verify.main}
@@ -26,23 +27,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words and words[0] in _ENGINE_COMMANDS:
         return _ENGINE_COMMANDS[words[0]](words[1:])
     parser = _parser()
-    try:
-        given = parser.parse_args(words)
-    except UsageError as error:
-        Console().error(error)
-        return FAILED
-    except SystemExit:  # argparse has printed the help or the version
+
+    def action(given: argparse.Namespace) -> int:
+        if given.command == "say":
+            arguments = read_arguments(given)
+            console = Console(quiet=arguments.quiet)
+            return run_command(lambda: say(arguments, console), console)
+        if given.command == "models":
+            places = tuple(given.models)
+            return run_command(
+                lambda: list_models(given.home, places, as_json=given.json), Console()
+            )
+        print("This version has no window yet: `voice-studio say` speaks from the terminal.\n")
+        parser.print_help()
         return DONE
-    if given.command == "say":
-        arguments = read_arguments(given)
-        console = Console(quiet=arguments.quiet)
-        return run_command(lambda: say(arguments, console), console)
-    if given.command == "models":
-        folders = tuple(given.models)
-        return run_command(lambda: list_models(given.home, folders, as_json=given.json), Console())
-    print("This version has no window yet: `voice-studio say` speaks from the terminal.\n")
-    parser.print_help()
-    return DONE
+
+    return run_parsed(parser, words, action)
 
 
 def _parser() -> CommandParser:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.cli.console import Console, readable_bytes
-from engine.cli.parser import CommandParser, UsageError
-from engine.cli.running import DONE, FAILED, interruptible, run_command
+from engine.cli.parser import CommandParser
+from engine.cli.running import DONE, interruptible, run_command, run_parsed
 from engine.errors import ModelFileError
 
 if TYPE_CHECKING:
@@ -32,15 +32,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         allow_abbrev=False,
     )
     add_options(parser)
-    try:
-        given = parser.parse_args(argv)
-    except UsageError as error:
-        Console().error(error)
-        return FAILED
-    except SystemExit:  # argparse has printed the help
-        return DONE
-    console = Console(quiet=given.quiet)
-    return run_command(lambda: convert(given, console), console)
+
+    def action(given: argparse.Namespace) -> int:
+        console = Console(quiet=given.quiet)
+        return run_command(lambda: convert(given, console), console)
+
+    return run_parsed(parser, argv, action)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -12,8 +12,8 @@ import numpy as np
 from engine.audio import read_reference
 from engine.cli.console import Console
 from engine.cli.outputs import check_output
-from engine.cli.parser import CommandParser, UsageError, add_version
-from engine.cli.running import DONE, FAILED, interruptible, run_command
+from engine.cli.parser import CommandParser, add_version
+from engine.cli.running import DONE, interruptible, run_command, run_parsed
 from engine.errors import ExplainedError
 from engine.families import Codec, open_codec, open_speaker_encoder
 from engine.types import LengthRule
@@ -39,15 +39,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--device", default="auto", help="auto, cpu, cuda, cuda:0 or mps")
     add("--force", action="store_true", help="overwrite existing files")
     add("--quiet", action="store_true", help="print errors only")
-    try:
-        given = parser.parse_args(argv)
-    except UsageError as error:
-        Console().error(error)
-        return FAILED
-    except SystemExit:  # argparse has printed the help or the version
-        return DONE
-    console = Console(quiet=given.quiet)
-    return run_command(lambda: _run(given, console), console)
+
+    def action(given: argparse.Namespace) -> int:
+        console = Console(quiet=given.quiet)
+        return run_command(lambda: _run(given, console), console)
+
+    return run_parsed(parser, argv, action)
 
 
 def _run(given: argparse.Namespace, console: Console) -> int:

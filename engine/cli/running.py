@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
 from engine.cli.console import Console
+from engine.cli.parser import CommandParser, UsageError
 from engine.errors import Cancelled, ExplainedError
 from engine.types import CancelToken
 
 DONE, FAILED, STOPPED = 0, 1, 130
+
+
+def run_parsed(
+    parser: CommandParser,
+    argv: Sequence[str] | None,
+    action: Callable[[argparse.Namespace], int],
+    refused: int = 1,
+) -> int:
+    """Parse the words of a command and run it; `refused` is the exit code of wrong usage."""
+    try:
+        given = parser.parse_args(argv)
+    except UsageError as error:
+        Console().error(error)
+        return refused
+    except SystemExit:  # argparse has printed the help or the version
+        return DONE
+    return action(given)
 
 
 def run_command(action: Callable[[], int], console: Console) -> int:

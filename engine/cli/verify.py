@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from engine.cli.console import Console, readable_bytes
 from engine.cli.outputs import check_output
-from engine.cli.parser import LARGEST_SEED, CommandParser, UsageError, whole_number, words
-from engine.cli.running import DONE, FAILED, interruptible, run_command
+from engine.cli.parser import LARGEST_SEED, CommandParser, whole_number, words
+from engine.cli.running import DONE, FAILED, interruptible, run_command, run_parsed
 from engine.cli.speaking import describe_pair
 from engine.cli.voices import VoiceSources, read_voice
 from engine.errors import ExplainedError
@@ -48,14 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         allow_abbrev=False,
     )
     add_options(parser)
-    try:
-        given = parser.parse_args(argv)
-    except UsageError as error:
-        Console().error(error)
-        return ERROR
-    except SystemExit:  # argparse has printed the help
-        return DONE
-    return run_verify(given)
+    return run_parsed(parser, argv, run_verify, ERROR)
 
 
 def run_verify(given: argparse.Namespace) -> int:

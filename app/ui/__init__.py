@@ -1,0 +1,1 @@
+"""What is seen and touched: widgets that receive what they show and say what is wanted."""
