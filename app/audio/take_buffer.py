@@ -32,9 +32,10 @@ class TakeBuffer:
         self.rate = rate
         self._chunks: list[Samples] = []
         self._length = 0
+        self._written = 0  # samples that lie in the chunks; `length` follows
         self._finished = False
         self._forecast: Forecast | None = None
-        self._peaks = PeakPyramid(self.read)
+        self._peaks = PeakPyramid(self._read_written)
 
     @classmethod
     def of(cls, samples: Samples, rate: int) -> TakeBuffer:
@@ -78,8 +79,9 @@ class TakeBuffer:
             count = min(CHUNK - at, len(samples) - copied)
             self._chunks[-1][at : at + count] = samples[copied : copied + count]
             length, copied = length + count, copied + count
-        self._length = length  # only now may anybody look at them
+        self._written = length
         self._peaks.append(samples)
+        self._length = length  # last, so that whoever sees the samples sees their peaks too
 
     def finish(self) -> None:
         """Say that nothing more will come. For the writing thread."""
@@ -90,8 +92,14 @@ class TakeBuffer:
 
         No copy is made unless they lie in several chunks.
         """
+        return self._stored(start, min(start + count, self._length))
+
+    def _read_written(self, start: int, count: int) -> Samples:
+        """As `read`, for the peaks, which know new samples before anybody else does."""
+        return self._stored(start, min(start + count, self._written))
+
+    def _stored(self, start: int, end: int) -> Samples:
         start = max(start, 0)
-        end = min(start + count, self._length)
         if end <= start:
             return np.empty(0, np.float32)
         pieces = []

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from app.audio import take_buffer
 from app.audio.take_buffer import Forecast, TakeBuffer
+from engine.types import Samples
 
 RATE = 24_000
 
@@ -67,6 +68,22 @@ def test_finished_and_forecast_are_what_the_writer_said() -> None:
     assert take.seconds == 0.5
     with pytest.raises(AssertionError, match="finished"):
         take.append(numbers(0, 1))
+
+
+def test_samples_are_counted_once_their_peaks_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    take = TakeBuffer(RATE)
+    counted: list[int] = []
+    append = take._peaks.append
+
+    def watched(samples: Samples) -> None:
+        append(samples)
+        counted.append(take.length)
+
+    monkeypatch.setattr(take._peaks, "append", watched)
+    take.append(numbers(0, 100))
+    take.append(numbers(100, 100))
+    assert counted == [0, 100]
+    assert take.length == 200
 
 
 def test_readers_beside_the_writer_see_only_what_was_written() -> None:
