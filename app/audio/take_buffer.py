@@ -92,14 +92,15 @@ class TakeBuffer:
 
         No copy is made unless they lie in several chunks.
         """
-        return self._stored(start, min(start + count, self._length))
+        return self._stored(start, count, self._length)
 
     def _read_written(self, start: int, count: int) -> Samples:
         """As `read`, for the peaks, which know new samples before anybody else does."""
-        return self._stored(start, min(start + count, self._written))
+        return self._stored(start, count, self._written)
 
-    def _stored(self, start: int, end: int) -> Samples:
+    def _stored(self, start: int, count: int, length: int) -> Samples:
         start = max(start, 0)
+        end = min(start + count, length)
         if end <= start:
             return np.empty(0, np.float32)
         pieces = []

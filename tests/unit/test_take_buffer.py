@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.audio import take_buffer
@@ -24,6 +24,7 @@ def numbers(start: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.float3
     st.lists(st.integers(0, 40), max_size=20),
     st.lists(st.tuples(st.integers(-5, 400), st.integers(-5, 400)), min_size=1, max_size=10),
 )
+@example([1], [(-1, 1)])
 def test_reads_as_one_array(appends: list[int], reads: list[tuple[int, int]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(take_buffer, "CHUNK", 16)  # many chunk borders in few samples
