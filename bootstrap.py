@@ -43,7 +43,7 @@ class SystemPart:
 
     name: str
     packages: tuple[str, ...]  # Debian's and Ubuntu's names for it, newest first
-    purpose: str  # ALWAYS, or the command that needs it
+    purposes: tuple[str, ...]  # ALWAYS, or the commands that need it
 
     def is_present(self) -> bool:
         """Whether the loader finds the library, PATH the program, or the pattern a file."""
@@ -58,20 +58,41 @@ class SystemPart:
         return True
 
 
-# The tests draw widgets without a screen, and play sound into a server of their own.
+# Both draw widgets and play sound: the tests without a screen, into a sound server of their own.
+BOTH = (STUDIO, TEST)
 SYSTEM_PARTS = (
-    SystemPart("libstdc++.so.6", ("libstdc++6",), ALWAYS),
-    SystemPart("libEGL.so.1", ("libegl1",), TEST),
-    SystemPart("libGL.so.1", ("libgl1",), TEST),
-    SystemPart("libxkbcommon.so.0", ("libxkbcommon0",), TEST),
-    SystemPart("libfontconfig.so.1", ("libfontconfig1",), TEST),
-    SystemPart("libdbus-1.so.3", ("libdbus-1-3",), TEST),
-    SystemPart("libglib-2.0.so.0", ("libglib2.0-0t64", "libglib2.0-0"), TEST),
-    SystemPart("/usr/share/fonts/**/*.ttf", ("fonts-dejavu-core",), TEST),
-    SystemPart("libportaudio.so.2", ("libportaudio2",), TEST),
-    SystemPart("pulseaudio", ("pulseaudio",), TEST),
-    SystemPart("pactl", ("pulseaudio-utils",), TEST),
-    SystemPart("/usr/lib/*/alsa-lib/libasound_module_pcm_pulse.so", ("libasound2-plugins",), TEST),
+    SystemPart("libstdc++.so.6", ("libstdc++6",), (ALWAYS,)),
+    SystemPart("libEGL.so.1", ("libegl1",), BOTH),
+    SystemPart("libGL.so.1", ("libgl1",), BOTH),
+    SystemPart("libX11.so.6", ("libx11-6",), BOTH),
+    SystemPart("libxkbcommon.so.0", ("libxkbcommon0",), BOTH),
+    SystemPart("libfontconfig.so.1", ("libfontconfig1",), BOTH),
+    SystemPart("libfreetype.so.6", ("libfreetype6",), BOTH),
+    SystemPart("libdbus-1.so.3", ("libdbus-1-3",), BOTH),
+    SystemPart("libglib-2.0.so.0", ("libglib2.0-0t64", "libglib2.0-0"), BOTH),
+    SystemPart("libz.so.1", ("zlib1g",), BOTH),
+    SystemPart("/usr/share/fonts/**/*.[to]tf", ("fonts-dejavu-core",), BOTH),
+    SystemPart("libportaudio.so.2", ("libportaudio2",), BOTH),
+    SystemPart("/usr/lib/*/alsa-lib/libasound_module_pcm_pulse.so", ("libasound2-plugins",), BOTH),
+    # What Qt draws with on X11, and on Wayland where it falls back to X11.
+    SystemPart("libX11-xcb.so.1", ("libx11-xcb1",), (STUDIO,)),
+    SystemPart("libxkbcommon-x11.so.0", ("libxkbcommon-x11-0",), (STUDIO,)),
+    SystemPart("libxcb.so.1", ("libxcb1",), (STUDIO,)),
+    SystemPart("libxcb-cursor.so.0", ("libxcb-cursor0",), (STUDIO,)),
+    SystemPart("libxcb-icccm.so.4", ("libxcb-icccm4",), (STUDIO,)),
+    SystemPart("libxcb-image.so.0", ("libxcb-image0",), (STUDIO,)),
+    SystemPart("libxcb-keysyms.so.1", ("libxcb-keysyms1",), (STUDIO,)),
+    SystemPart("libxcb-randr.so.0", ("libxcb-randr0",), (STUDIO,)),
+    SystemPart("libxcb-render.so.0", ("libxcb-render0",), (STUDIO,)),
+    SystemPart("libxcb-render-util.so.0", ("libxcb-render-util0",), (STUDIO,)),
+    SystemPart("libxcb-shape.so.0", ("libxcb-shape0",), (STUDIO,)),
+    SystemPart("libxcb-shm.so.0", ("libxcb-shm0",), (STUDIO,)),
+    SystemPart("libxcb-sync.so.1", ("libxcb-sync1",), (STUDIO,)),
+    SystemPart("libxcb-util.so.1", ("libxcb-util1",), (STUDIO,)),
+    SystemPart("libxcb-xfixes.so.0", ("libxcb-xfixes0",), (STUDIO,)),
+    SystemPart("libxcb-xkb.so.1", ("libxcb-xkb1",), (STUDIO,)),
+    SystemPart("pulseaudio", ("pulseaudio",), (TEST,)),
+    SystemPart("pactl", ("pulseaudio-utils",), (TEST,)),
 )
 
 
@@ -94,7 +115,8 @@ def install_system_parts(purpose: str, parts: Sequence[SystemPart] = SYSTEM_PART
     Raises:
         SetupError: something is missing and may not or cannot be installed from here.
     """
-    missing = [p for p in parts if p.purpose in (ALWAYS, purpose) and not p.is_present()]
+    wanted = {ALWAYS, purpose}
+    missing = [part for part in parts if wanted & set(part.purposes) and not part.is_present()]
     if not missing:
         return
     names = ", ".join(part.name for part in missing)
@@ -132,6 +154,7 @@ def is_root() -> bool:
 
 STAMP = "studio-setup.txt"
 UNFINISHED = "unfinished\n"
+TOOLS = "test\n"  # the last line of the stamp where the tools of the tests are installed too
 
 
 def program(venv: Path, name: str) -> Path:
@@ -157,40 +180,47 @@ def home_of(root: Path, version: tuple[int, int] | None) -> str:
     return f"{root} {version}\n"
 
 
-def state_of(root: Path) -> str:
+def state_of(root: Path, *, testing: bool) -> str:
     """What the stamp says once everything that is asked for now is installed."""
     inputs = hashlib.sha256()
     for name in ("pyproject.toml", "constraints.txt"):
         inputs.update((root / name).read_bytes())
     version = python_version(program(root / ".venv", "python"))
-    return home_of(root, version) + inputs.hexdigest() + "\n"
+    state = home_of(root, version) + inputs.hexdigest() + "\n"
+    return state + TOOLS if testing else state
 
 
-def set_up(root: Path) -> None:
+def holds(found: str, state: str) -> bool:
+    """Whether a stamp tells of all that `state` asks for; the tools of the tests harm nobody."""
+    return found in (state, state + TOOLS)
+
+
+def set_up(root: Path, *, testing: bool) -> None:
     """Make `root/.venv` hold what pyproject.toml asks for, in the versions of constraints.txt.
 
-    Does nothing when the last set-up was for the same. One that was broken off is begun afresh:
-    pip would take half a package for a whole one.
+    The tools of the tests are part of it only when `testing`. Does nothing when the last set-up
+    was for the same. One that was broken off is begun afresh: pip would take half a package for a
+    whole one.
 
     Raises:
         SetupError: a step failed; running the same command again is safe.
     """
     venv = root / ".venv"
     stamp = venv / STAMP
-    if stamp.is_file() and stamp.read_text() == state_of(root):
+    if stamp.is_file() and holds(stamp.read_text(), state_of(root, testing=testing)):
         return
     venv.mkdir(exist_ok=True)
     with locked(stamp) as file:
         found = file.read()
-        if found == state_of(root):  # the set-up that we waited for did it
+        if holds(found, state_of(root, testing=testing)):  # the set-up that we waited for did it
             return
         version = python_version(program(venv, "python"))
         usable = version is not None and version >= OLDEST_PYTHON
         replace(file, UNFINISHED)
         if not usable or (found and not found.startswith(home_of(root, version))):
             make_environment(venv)
-        install_packages(root)
-        replace(file, state_of(root))
+        install_packages(root, testing=testing)
+        replace(file, state_of(root, testing=testing))
     say("Set-up finished.")
 
 
@@ -209,14 +239,12 @@ def make_environment(venv: Path) -> None:
         )
 
 
-def install_packages(root: Path) -> None:
+def install_packages(root: Path, *, testing: bool) -> None:
     """Let pip bring in every package; its errors are shown, and the common ones explained."""
-    say("Installing packages. The first time this can be some gigabytes: torch is large.")
-    command = [str(program(root / ".venv", "python")), "-m", "pip", "install"]
+    say("Installing packages, silently. The first time this takes minutes: torch is large.")
+    command = [str(program(root / ".venv", "python")), "-m", "pip", "install", "--quiet"]
     command += ["--disable-pip-version-check", "--no-warn-script-location"]
-    if not sys.stdout.isatty():
-        command += ["--progress-bar", "off"]
-    command += ["-c", "constraints.txt", "-e", ".[test]"]
+    command += ["-c", "constraints.txt", "-e", ".[test]" if testing else "."]
     # A user's PIP_USER would make pip refuse to install into an environment.
     environment = {**os.environ, "PIP_USER": "0"}
     with subprocess.Popen(
@@ -304,6 +332,12 @@ def run_checks(root: Path, pytest_arguments: Sequence[str]) -> int:
     return int(any(status != 0 for _, status in results))
 
 
+def opens_window(arguments: Sequence[str]) -> bool:
+    """Whether the studio's command shows its window: it has no word, and no question either."""
+    told = {"-h", "--help", "--version"}
+    return not arguments or (arguments[0].startswith("-") and not told & set(arguments))
+
+
 def open_studio(root: Path, arguments: Sequence[str]) -> int:
     """Become the studio's own command, in the folder that the user is in."""
     executable = str(program(root / ".venv", "voice-studio"))
@@ -318,11 +352,11 @@ def main(arguments: Sequence[str]) -> int:
         say(f"The studio needs Python 3.11 or newer; this is {sys.version.split()[0]}.")
         return 1
     testing = list(arguments[:1]) == ["test"]
-    purpose = TEST if testing else ALWAYS if arguments else STUDIO
+    purpose = TEST if testing else STUDIO if opens_window(arguments) else ALWAYS
     try:
         if sys.platform == "linux":
             install_system_parts(purpose)
-        set_up(ROOT)
+        set_up(ROOT, testing=testing)
         return run_checks(ROOT, arguments[1:]) if testing else open_studio(ROOT, arguments)
     except (SetupError, OSError) as error:
         say(f"\nSet-up stopped. {error}")

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final
 
 from app.commands.models import list_models
 from app.commands.say import add_options, read_arguments, say
+from app.commands.window import open_window
 from engine.cli import convert, quantize, verify
 from engine.cli.console import Console
-from engine.cli.parser import CommandParser, add_version
-from engine.cli.running import DONE, run_command, run_parsed
+from engine.cli.parser import CommandParser, UsageError, add_version
+from engine.cli.running import FAILED, run_command, run_parsed
 
 _ENGINE_COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = MappingProxyType(
     {"convert": convert.main, "quantize": quantize.main, "verify": verify.main}
 )
 """Commands with option lists of their own."""
+_COMMANDS: Final = ("say", "models", *_ENGINE_COMMANDS)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -27,6 +31,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words and words[0] in _ENGINE_COMMANDS:
         return _ENGINE_COMMANDS[words[0]](words[1:])
     parser = _parser()
+    if words and not words[0].startswith("-") and words[0] not in _COMMANDS:
+        Console().error(_unknown(words[0]))
+        return FAILED
 
     def action(given: argparse.Namespace) -> int:
         if given.command == "say":
@@ -38,30 +45,37 @@ def main(argv: Sequence[str] | None = None) -> int:
             return run_command(
                 lambda: list_models(given.home, places, as_json=given.json), Console()
             )
-        print("This version has no window yet: `voice-studio say` speaks from the terminal.\n")
-        parser.print_help()
-        return DONE
+        return run_command(
+            lambda: open_window(given.home, tuple(given.models), null_audio=given.null_audio),
+            Console(),
+            own_signals=True,
+        )
 
     return run_parsed(parser, words, action)
 
 
+def _unknown(word: str) -> UsageError:
+    """What to tell of a first word that is no command: it may be misspelt, or be the text."""
+    near = difflib.get_close_matches(word, _COMMANDS, n=1)
+    meant = f"`voice-studio {near[0]}`" if near else f'`voice-studio say "{word}"`'
+    return UsageError(
+        f"There is no command {word!r}.",
+        f"Did you mean {meant}? `voice-studio --help` lists the commands.",
+    )
+
+
 def _parser() -> CommandParser:
-    places = CommandParser(add_help=False, allow_abbrev=False)
-    places.add_argument(
-        "--home", type=Path, metavar="DIR", help="where the studio keeps everything (STUDIO_HOME)"
-    )
-    places.add_argument(
-        "--models",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="DIR",
-        help="folder with models, besides the studio's own; may be repeated",
-    )
+    # A command's own default would take the place of what was given before the command.
+    places = _places(home=argparse.SUPPRESS, models=argparse.SUPPRESS)
     parser = CommandParser(
         prog="voice-studio",
-        description="Speech with cloned, designed and directed voices.",
+        description="Speech with cloned, designed and directed voices. Without a command, the "
+        "studio opens in its window.",
+        parents=[_places(home=None, models=[])],
         allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--null-audio", action="store_true", help="use no sound device; nothing is heard"
     )
     add_version(parser)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
@@ -80,6 +94,27 @@ def _parser() -> CommandParser:
     commands.add_parser("quantize", help="make a model file smaller")
     commands.add_parser("verify", help="tell whether a file, precision or device is faithful")
     return parser
+
+
+def _places(home: str | None, models: str | list[Path]) -> CommandParser:
+    """The options that say where things are, with these defaults."""
+    places = CommandParser(add_help=False, allow_abbrev=False)
+    places.add_argument(
+        "--home",
+        type=Path,
+        default=home,
+        metavar="DIR",
+        help="where the studio keeps everything (STUDIO_HOME)",
+    )
+    places.add_argument(
+        "--models",
+        type=Path,
+        action="append",
+        default=models,
+        metavar="DIR",
+        help="folder with models, besides the studio's own; may be repeated",
+    )
+    return places
 
 
 if __name__ == "__main__":

@@ -26,11 +26,16 @@ from engine.types import (
     Voice,
 )
 
+_TALKER = "qwen3-tts"
+_CODEC = "qwen3-tts-tokenizer"
+
 
 class Engine(Protocol):
     """What every family offers once it is loaded."""
 
     description: ModelDescription
+    device: str  # where it runs, as torch names it: "cpu", "cuda:0", "mps"
+    precision: str  # of the activations: "f32" or "bf16"
     default_sampling: Sampling
     sample_rate: int  # Hz
     frame_samples: int  # samples per frame
@@ -84,21 +89,54 @@ class ModelPair:
     codec: Path
 
 
-def describe_model(path: Path) -> ModelDescription:
-    """Describe a talker file without loading it; raises ModelFileError."""
+def describe_file(path: Path) -> ModelDescription | None:
+    """Describe a model file without loading it: None for an audio tokenizer.
+
+    Raises ModelFileError if it is neither a talker nor a tokenizer.
+    """
     with GgufFile.open(path) as file:
         architecture = file.string("general.architecture")
-        if architecture == "qwen3-tts":
+        if architecture == _TALKER:
             from engine.qwen3tts.describe import describe_talker
 
             return describe_talker(file)
+    if architecture == _CODEC:
+        return None
     raise _unknown(path, architecture)
+
+
+def describe_model(path: Path) -> ModelDescription:
+    """Describe a talker file without loading it; raises ModelFileError."""
+    description = describe_file(path)
+    if description is None:
+        raise ModelFileError(
+            f"{path} is an audio tokenizer, no talker.", "Choose a qwen-talker-*.gguf file."
+        )
+    return description
 
 
 def is_codec(path: Path) -> bool:
     """Whether the file is an audio tokenizer; raises ModelFileError if it is no model file."""
     with GgufFile.open(path) as file:
-        return file.string("general.architecture") == "qwen3-tts-tokenizer"
+        return file.string("general.architecture") == _CODEC
+
+
+def check_request(request: SpeechRequest, description: ModelDescription) -> tuple[str, ...]:
+    """What of a request a model that is not loaded would ignore, in sentences.
+
+    Raises ModeError and RequestError as its engine's `check` would, except for a prompt that does
+    not fit into the context.
+    """
+    from engine.qwen3tts.rules import check_described
+
+    return check_described(request, description)
+
+
+def check_can_learn(description: ModelDescription) -> None:
+    """Raise ModeError unless the model can make a voice out of a recording."""
+    from engine.qwen3tts import rules
+
+    rules.check_can_learn(description)
 
 
 def open_engine(
@@ -111,17 +149,19 @@ def open_engine(
 ) -> Engine:
     """Load a model pair; imports torch, so call it on the thread that will speak.
 
-    Raises ModelFileError, DeviceError, and Cancelled once `cancel` was set.
+    Raises ModelFileError, DeviceError, MemoryError, and Cancelled once `cancel` was set.
     """
     with GgufFile.open(pair.talker) as file:
         architecture = file.string("general.architecture")
-    if architecture in ("qwen3-tts", "qwen3-tts-tokenizer"):
+    if architecture in (_TALKER, _CODEC):
         from engine.qwen3tts.engine import Qwen3TtsEngine
         from engine.qwen3tts.loading import load_model
-        from engine.runtime import choose_runtime
+        from engine.runtime import choose_runtime, memory_errors
 
         runtime = choose_runtime(device, precision)
-        return Qwen3TtsEngine(load_model(pair.talker, pair.codec, runtime, progress, cancel))
+        with memory_errors():
+            model = load_model(pair.talker, pair.codec, runtime, progress, cancel)
+        return Qwen3TtsEngine(model)
     raise _unknown(pair.talker, architecture)
 
 
@@ -134,12 +174,16 @@ def open_codec(path: Path, *, device: str = "auto") -> Codec:
 
 
 def open_speaker_encoder(talker: Path, *, device: str = "auto") -> SpeakerEncoder:
-    """The speaker encoder of a base talker; imports torch. Raises ModelFileError, DeviceError."""
+    """The speaker encoder of a base talker; imports torch.
+
+    Raises ModelFileError, ModeError if the file has none, and DeviceError.
+    """
+    description = describe_model(talker)
+    check_can_learn(description)
     from engine.qwen3tts.encoders import VoiceEncoders
     from engine.runtime import choose_runtime
 
-    width = describe_model(talker).width
-    return VoiceEncoders(talker, talker, width, choose_runtime(device, "f32"))
+    return VoiceEncoders(talker, talker, description.width, choose_runtime(device, "f32"))
 
 
 def _unknown(path: Path, architecture: str) -> ModelFileError:

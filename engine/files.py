@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,16 +14,22 @@ from typing import BinaryIO
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A file to write that takes the place of `path` when the block ends well, else vanishes.
 
+    It is replaced through links too. What is no file, such as a device or pipe, is written into.
     Raises OSError as the system does (no folder, no permission, no space).
     """
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=".part", dir=path.parent)
-    temporary = Path(name)
+    if path.exists() and not path.is_file():
+        with path.open("wb") as device:
+            yield device
+        return
+    path = Path(os.path.realpath(path))  # unlike Path.resolve, gives loops of links as they are
+    # Made by `open`, and not by `tempfile`, to have the permissions of an ordinary new file.
+    temporary = path.parent / f".{path.name[:40]}.{secrets.token_hex(4)}.part"
+    file = temporary.open("xb")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(_usual_mode())
         temporary.replace(path)
     except BaseException:
         with suppress(OSError):
@@ -35,10 +41,3 @@ def replace_file(path: Path, data: bytes) -> None:
     """Write `data` to `path` in one step."""
     with replacing(path) as file:
         file.write(data)
-
-
-def _usual_mode() -> int:
-    """The permissions of an ordinary new file; temporary files are made private."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

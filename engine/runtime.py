@@ -5,7 +5,8 @@ Model code asks a `Runtime` for layers and never looks at devices or storage typ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -23,12 +24,21 @@ PRECISIONS: Mapping[str, torch.dtype] = MappingProxyType(
 )
 
 
+_AMPERE = 8  # the compute capability from which on CUDA devices have bfloat16
+_NO_MEMORY = ("DefaultCPUAllocator", "MPS backend out of memory")
+
+
 @dataclass(frozen=True)
 class Runtime:
     """Where the model runs and in which type its activations are."""
 
     device: torch.device
     dtype: torch.dtype
+
+    @property
+    def precision(self) -> str:
+        """The type of the activations as users name it: f32 or bf16."""
+        return next(name for name, dtype in PRECISIONS.items() if dtype == self.dtype)
 
     def linear(
         self, parts: tuple[StoredTensor, ...], bias: StoredTensor | None = None
@@ -72,7 +82,7 @@ def choose_runtime(device: str = "auto", precision: str = "auto") -> Runtime:
     """
     chosen = torch.device(_best_device()) if device == "auto" else _named_device(device)
     if precision == "auto":
-        precision = "bf16" if chosen.type == "cuda" else "f32"
+        precision = "bf16" if _computes_bf16(chosen) else "f32"
     if precision not in PRECISIONS:
         raise DeviceError(
             f"There is no precision {precision!r}.", f"Choose auto, {' or '.join(PRECISIONS)}."
@@ -81,6 +91,24 @@ def choose_runtime(device: str = "auto", precision: str = "auto") -> Runtime:
         # Convolutions would round to 10 bits otherwise, and the codes of a recording with them.
         torch.backends.cudnn.allow_tf32 = False
     return Runtime(chosen, PRECISIONS[precision])
+
+
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """Raise MemoryError, as Python itself does, where torch finds no memory on any device."""
+    try:
+        yield
+    except RuntimeError as error:
+        # Only CUDA has a type of its own for it.
+        text = str(error)
+        if isinstance(error, torch.OutOfMemoryError) or any(sign in text for sign in _NO_MEMORY):
+            raise MemoryError(text) from error
+        raise
+
+
+def _computes_bf16(device: torch.device) -> bool:
+    """Whether bfloat16 is the fast type: older GPUs only imitate it."""
+    return device.type == "cuda" and torch.cuda.get_device_capability(device)[0] >= _AMPERE
 
 
 def _best_device() -> str:
@@ -99,7 +127,7 @@ def _named_device(name: str) -> torch.device:
     usable = {
         "cpu": True,
         "cuda": torch.cuda.is_available() and (device.index or 0) < torch.cuda.device_count(),
-        "mps": torch.backends.mps.is_available(),
+        "mps": torch.backends.mps.is_available() and not device.index,
     }
     if not usable.get(device.type, False):
         raise DeviceError(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,10 @@ class Family(StrEnum):
     BASE = "base"
     CUSTOM_VOICE = "custom_voice"
     VOICE_DESIGN = "voice_design"
+
+
+SIZE_NAMES: Final[Mapping[str, str]] = MappingProxyType({"0b6": "0.6B", "1b7": "1.7B"})
+"""The sizes as people write them, by what files say (`qwen3-tts.model_size`)."""
 
 
 class Layout(StrEnum):
@@ -94,7 +99,7 @@ class StackSampling:
     """How one of the two stacks draws codes; `greedy` takes the likeliest, whatever else is set."""
 
     greedy: bool = False
-    temperature: float = 0.9
+    temperature: float = 0.9  # 0 is greedy too
     top_k: int = 50  # 0 keeps all
     top_p: float = 1.0  # 1 keeps all
 
@@ -158,3 +163,6 @@ class ModelDescription:
     languages: tuple[str, ...]
     speakers: tuple[str, ...]
     dialects: dict[str, str]  # speaker -> dialect
+    codebooks: int = 16
+    codebook_size: int = 2048
+    ignores_instruct: bool = False  # takes instructions for speakers, but does not follow them

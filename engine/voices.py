@@ -5,7 +5,10 @@ Neither has a header: length is all there is to check, so every check says what 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +21,8 @@ CODEBOOKS = 16
 CODE_BITS = 11
 FRAME_BYTES = CODEBOOKS * CODE_BITS // 8  # 22
 MAX_FRAMES = 45_000  # an hour; anything longer is no voice reference
-KNOWN_WIDTHS = {1024: "0.6B", 2048: "1.7B"}
+KNOWN_WIDTHS: Final[Mapping[int, str]] = MappingProxyType({1024: "0.6B", 2048: "1.7B"})
+"""The sizes of the published talkers by their width."""
 
 
 def read_embedding(path: Path, width: int | None = None) -> NDArray[np.float32]:
@@ -103,6 +107,9 @@ def unpack_codes(data: bytes) -> Codes:
 
 def _read(path: Path, limit: int) -> bytes:
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            # A named pipe would be waited for, a device never ends.
+            raise VoiceFileError(f"{path} is not a file.", "Choose a .spk or .rvq file.")
         with path.open("rb") as file:
             data = file.read(limit + 1)
     except OSError as error:

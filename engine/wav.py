@@ -80,12 +80,10 @@ def write_wav(
     kept = list(pieces)
     count = sum(len(piece) for piece in kept)
     header = wav_header(wav_format, sample_rate, count * wav_format.sample_bytes)
-    if path.exists() and not path.is_file():
-        with path.open("wb") as device:
-            _write(device, header, kept, wav_format)
-    else:
-        with replacing(path.resolve()) as file:
-            _write(file, header, kept, wav_format)
+    with replacing(path) as file:
+        file.write(header)
+        for piece in kept:
+            file.write(encode_samples(piece, wav_format))
 
 
 class WavStream:
@@ -122,9 +120,3 @@ def _header(wav_format: WavFormat, sample_rate: int, riff_size: int, data_size: 
     layout = struct.pack("<HHIIHH", tag, 1, sample_rate, sample_rate * width, width, 8 * width)
     riff = b"RIFF" + struct.pack("<I", riff_size) + b"WAVE"
     return riff + b"fmt " + struct.pack("<I", 16) + layout + b"data" + struct.pack("<I", data_size)
-
-
-def _write(file: BinaryIO, header: bytes, pieces: list[Samples], wav_format: WavFormat) -> None:
-    file.write(header)
-    for piece in pieces:
-        file.write(encode_samples(piece, wav_format))

@@ -35,8 +35,8 @@ from numpy.typing import NDArray
 from engine.errors import ExplainedError, ModelFileError
 from engine.gguf.layout import (
     CodecDims,
+    ExpectedTensor,
     Size,
-    StoredTensor,
     TalkerDims,
     Variant,
     codec_tensors,
@@ -144,7 +144,7 @@ class Draw:
     silent_code: int = 0  # the end of speech: its row of codec_head is zero
     outliers: Outliers | None = None
 
-    def pieces(self, tensor: StoredTensor) -> Iterator[Floats]:
+    def pieces(self, tensor: ExpectedTensor) -> Iterator[Floats]:
         """The tensor's values, some rows at a time: [n, ...] of [rows, ...], or all of [n]."""
         name, shape = tensor
         recipe = next(recipe for recipe in RECIPES if fnmatchcase(name, recipe.pattern))
@@ -170,7 +170,7 @@ def _generator(name: str, seed: int) -> np.random.Generator:
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(entropy)))
 
 
-def _inputs(tensor: StoredTensor) -> int:
+def _inputs(tensor: ExpectedTensor) -> int:
     """How many inputs are summed in one output of a linear or conv layer."""
     name, shape = tensor
     if ".conv_t." in name:  # kernel = 2 strides, so two taps of every input channel meet
@@ -181,7 +181,7 @@ def _inputs(tensor: StoredTensor) -> int:
 
 
 def write_checkpoint(
-    path: Path, metadata: Metadata, tensors: Sequence[StoredTensor], variant: Variant, draw: Draw
+    path: Path, metadata: Metadata, tensors: Sequence[ExpectedTensor], variant: Variant, draw: Draw
 ) -> None:
     """Write one GGUF file, a piece of a tensor at a time; it appears whole or not at all."""
     partial = path.with_name(path.name + ".partial")

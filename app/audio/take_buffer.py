@@ -21,6 +21,44 @@ class Forecast:
     piece: float = 0.0  # seconds of audio that the largest coming append brings
 
 
+class _Store:
+    """The samples of a take.
+
+    They lie apart from it because its peaks read them too: if those held the take, its memory
+    would not be free as soon as the last reader lets go of it.
+    """
+
+    def __init__(self) -> None:
+        self._chunks: list[Samples] = []
+        self.written = 0  # samples
+
+    def append(self, samples: Samples) -> None:
+        """Copy samples [n] to the end."""
+        written, copied = self.written, 0
+        while copied < len(samples):
+            at = written % CHUNK
+            if not at:
+                self._chunks.append(np.empty(CHUNK, np.float32))
+            count = min(CHUNK - at, len(samples) - copied)
+            self._chunks[-1][at : at + count] = samples[copied : copied + count]
+            written, copied = written + count, copied + count
+        self.written = written
+
+    def read(self, start: int, count: int) -> Samples:
+        """Up to `count` samples from `start` on, of all that were written."""
+        start = max(start, 0)
+        end = min(start + count, self.written)
+        if end <= start:
+            return np.empty(0, np.float32)
+        pieces = []
+        for index in range(start // CHUNK, (end - 1) // CHUNK + 1):
+            base = index * CHUNK
+            pieces.append(self._chunks[index][max(start - base, 0) : end - base])
+        samples = pieces[0].view() if len(pieces) == 1 else np.concatenate(pieces)
+        samples.flags.writeable = False
+        return samples
+
+
 class TakeBuffer:
     """Mono audio that one thread appends to and any number read.
 
@@ -30,12 +68,11 @@ class TakeBuffer:
     def __init__(self, rate: int) -> None:
         """`rate` in Hz."""
         self.rate = rate
-        self._chunks: list[Samples] = []
-        self._length = 0
-        self._written = 0  # samples that lie in the chunks; `length` follows
+        self._store = _Store()
+        self._length = 0  # of the store's samples, those whose peaks are there
         self._finished = False
         self._forecast: Forecast | None = None
-        self._peaks = PeakPyramid(self._read_written)
+        self._peaks = PeakPyramid(self._store.read)
 
     @classmethod
     def of(cls, samples: Samples, rate: int) -> TakeBuffer:
@@ -71,17 +108,9 @@ class TakeBuffer:
     def append(self, samples: Samples) -> None:
         """Copy samples [n] to the end. For the writing thread."""
         assert not self._finished, "a finished take does not grow"
-        length, copied = self._length, 0
-        while copied < len(samples):
-            at = length % CHUNK
-            if not at:
-                self._chunks.append(np.empty(CHUNK, np.float32))
-            count = min(CHUNK - at, len(samples) - copied)
-            self._chunks[-1][at : at + count] = samples[copied : copied + count]
-            length, copied = length + count, copied + count
-        self._written = length
+        self._store.append(samples)
         self._peaks.append(samples)
-        self._length = length  # last, so that whoever sees the samples sees their peaks too
+        self._length = self._store.written  # last: whoever sees samples sees their peaks too
 
     def finish(self) -> None:
         """Say that nothing more will come. For the writing thread."""
@@ -92,24 +121,8 @@ class TakeBuffer:
 
         No copy is made unless they lie in several chunks.
         """
-        return self._stored(start, count, self._length)
-
-    def _read_written(self, start: int, count: int) -> Samples:
-        """As `read`, for the peaks, which know new samples before anybody else does."""
-        return self._stored(start, count, self._written)
-
-    def _stored(self, start: int, count: int, length: int) -> Samples:
         start = max(start, 0)
-        end = min(start + count, length)
-        if end <= start:
-            return np.empty(0, np.float32)
-        pieces = []
-        for index in range(start // CHUNK, (end - 1) // CHUNK + 1):
-            base = index * CHUNK
-            pieces.append(self._chunks[index][max(start - base, 0) : end - base])
-        samples = pieces[0].view() if len(pieces) == 1 else np.concatenate(pieces)
-        samples.flags.writeable = False
-        return samples
+        return self._store.read(start, min(count, self._length - start))
 
     def peaks(self, start: int, end: int, columns: int) -> Peaks:
         """The waveform of samples start..end in so many columns; see `PeakPyramid.query`."""

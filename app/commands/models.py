@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 from app.commands.say import model_folders
-from app.core.models import EXAMPLES, FoundModels, find_models
+from app.core.models import EXAMPLES, WHERE_TO_GET, FoundModels, find_models, misplaced
 from app.core.paths import studio_paths
-from engine.cli.console import readable_bytes
+from engine.cli.console import one_line, readable_bytes
 from engine.cli.running import DONE
 
 
@@ -37,13 +37,21 @@ def list_models(home: Path | None, extra: tuple[Path, ...], *, as_json: bool) ->
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (f"{cell:{width}}" for cell, width in zip(row, widths, strict=True))
-        print("  ".join(cells).rstrip())
+        print(one_line("  ".join(cells).rstrip()))
     for file in found.unusable:
-        print(f"unusable: {file.error}")
-    if not found.talkers or not found.codecs:
+        print(one_line(f"unusable: {file.error}"))
+    folders = " or ".join(str(folder) for folder in found.folders)
+    if found.talkers and found.codecs:
+        print(one_line(f"Models belong in {folders}."))
+    else:
         missing = "tokenizer" if found.talkers else "talker"
-        folders = " or ".join(str(folder) for folder in found.folders)
-        print(f"There is no {missing} in {folders}. Speaking needs {EXAMPLES}.")
+        elsewhere = misplaced(found.folders)
+        print(
+            one_line(
+                f"There is no {missing} in {folders}. {elsewhere}Speaking needs {EXAMPLES}. "
+                f"{WHERE_TO_GET}"
+            )
+        )
     return DONE
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 from app.commands.voices import voice_sources
 from app.core.models import choose_pair, find_models
 from app.core.paths import StudioPaths, studio_paths
 from engine.cli.console import Console
-from engine.cli.options import SpeechOptions, choose_device, choose_seeds
-from engine.cli.outputs import check_output, save_takes
-from engine.cli.parser import seed, words
+from engine.cli.options import SamplingChanges, SpeechOptions, choose_device, choose_seeds
+from engine.cli.outputs import check_output, save_takes, with_suffix
+from engine.cli.parser import LANGUAGE_HELP, language, seed, whole_number, words
 from engine.cli.report import as_json, make_report, tell
 from engine.cli.running import DONE, STOPPED
 from engine.cli.speaking import (
@@ -22,12 +22,13 @@ from engine.cli.speaking import (
     speak,
 )
 from engine.cli.texts import read_stdin_text
-from engine.cli.voices import VoiceSources, read_voice
+from engine.cli.voices import NO_VOICE, VoiceSources, read_voice
 from engine.errors import ExplainedError, ModeError, RequestError
+from engine.families import check_request
 from engine.types import Family, ModelDescription
 from engine.wav import WavFormat
 
-FREE_NAME = "speech"
+FREE_NAME = Path("speech.wav")
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class SayArguments:
     speaker: str | None
     instruct: str | None
     voice: Path | None
+    max_frames: int | None  # None: what the model's file recommends
     seed: int
     wav_format: WavFormat
     device: str | None
@@ -61,7 +63,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--force", action="store_true", help="overwrite an existing file")
     add("--model", metavar="NAME", help="installed model by name, or any talker by its path")
     add("--codec", type=Path, metavar="PATH", help="tokenizer (default: the one installed)")
-    add("--lang", type=words, default="auto", help="language (default: %(default)s)")
+    add("--lang", type=language, default="auto", help=LANGUAGE_HELP)
     add("--speaker", type=words, help="speaker of a custom_voice model (default: its first)")
     add("--instruct", type=words, help="how to speak, or for voice_design the voice itself")
     add(
@@ -69,6 +71,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="NAME",
         help="voice to clone: a recording, NAME.spk, NAME.rvq or NAME",
+    )
+    add(
+        "--max-new",
+        type=whole_number(1),
+        metavar="N",
+        help="most frames of 80 ms (default: 2048, which is 164 s)",
     )
     add("--seed", type=seed, default=-1, metavar="N", help="a negative one is random (default: -1)")
     add(
@@ -97,6 +105,7 @@ def read_arguments(given: argparse.Namespace) -> SayArguments:
         speaker=given.speaker,
         instruct=given.instruct,
         voice=given.voice,
+        max_frames=given.max_new,
         seed=given.seed,
         wav_format=WavFormat(given.format),
         device=given.device,
@@ -109,6 +118,13 @@ def read_arguments(given: argparse.Namespace) -> SayArguments:
 def say(arguments: SayArguments, console: Console) -> int:
     """Speak the text and return the exit code; raises ExplainedError."""
     output = _output(arguments)
+    if arguments.speaker is not None and arguments.voice is not None:
+        raise RequestError(
+            "--speaker and --voice cannot be combined.",
+            "Speakers are built into custom_voice models, and base models clone a voice.",
+        )
+    if arguments.text is not None and not arguments.text.strip():
+        raise RequestError("There is no text to speak.", "Type at least one word.")
     paths = studio_paths(arguments.home)
     pair = choose_pair(
         find_models(model_folders(paths, arguments.folders)),
@@ -117,29 +133,36 @@ def say(arguments: SayArguments, console: Console) -> int:
         arguments.codec,
     )
     description = describe_pair(pair)
+    check_output(output, (pair.talker, pair.codec))
     speaker = _speaker(arguments, description, console)
     sources = VoiceSources()
     if arguments.voice is not None:
         sources = voice_sources(arguments.voice, console)
-    voice = read_voice(sources, description.width, console)
+        check_output(output, astuple(sources))
+    voice = read_voice(sources, description, console)
     if description.family is Family.VOICE_DESIGN and not (arguments.instruct or "").strip():
         raise ModeError(
             f"{pair.talker.name} makes a voice from a description, and there is none.",
             'Give one, for example --instruct "a calm, low male voice".',
         )
-    text = read_stdin_text(console) if arguments.text is None else arguments.text
-    if not text.strip():
-        raise RequestError("There is no text to speak.", "Type at least one word.")
     options = SpeechOptions(
         seeds=choose_seeds(arguments.seed, 1),
         language=arguments.language,
+        voice=voice.known,
         speaker=speaker,
         instruct=arguments.instruct,
+        sampling=SamplingChanges(max_frames=arguments.max_frames),
     )
+    check_request(options.preview(), description)
+    if description.family is Family.BASE and arguments.voice is None:
+        console.say(NO_VOICE.format("--voice"))
+    text = read_stdin_text(console) if arguments.text is None else arguments.text
     model = load(pair, choose_device(arguments.device), arguments.precision, console)
     options = replace(options, voice=voice.learned(model.engine, console))
     speech = speak(model.engine, options.request(text, model.engine), console)
     rate = model.engine.sample_rate
+    if output.is_file() and not arguments.force:  # by another command meanwhile: keep both
+        output = _free_name(output)
     report = make_report(
         model, speech, save_takes(speech.takes, (output,), arguments.wav_format, rate)
     )
@@ -161,21 +184,20 @@ def model_folders(paths: StudioPaths, extra: tuple[Path, ...]) -> tuple[Path, ..
 
 
 def _output(arguments: SayArguments) -> Path:
-    output = arguments.output or _free_name(Path.cwd())
+    output = arguments.output or _free_name(FREE_NAME)
     if str(output) == "-":
         raise RequestError("say writes files only.", "Use qwen-tts -o - to stream.")
+    output = with_suffix(output, ".wav")
     check_output(output)
     if output.exists() and not arguments.force:
         raise RequestError(f"{output} exists already.", "Choose another name, or add --force.")
     return output
 
 
-def _free_name(folder: Path) -> Path:
-    names = (f"{FREE_NAME}-{n}.wav" for n in itertools.count(2))
-    for name in itertools.chain((f"{FREE_NAME}.wav",), names):
-        if not (folder / name).exists():
-            break
-    return Path(name)
+def _free_name(wanted: Path) -> Path:
+    """The path, or if that is taken, with -2, -3, ... before its suffix."""
+    others = (wanted.with_name(f"{wanted.stem}-{n}{wanted.suffix}") for n in itertools.count(2))
+    return next(path for path in itertools.chain((wanted,), others) if not path.exists())
 
 
 def _families(arguments: SayArguments) -> tuple[Family, ...]:

@@ -19,14 +19,20 @@ def voice_sources(named: Path, console: Console) -> VoiceSources:
     a recording, used with its transcript beside it if there is one. Raises VoiceFileError if what
     was named is not there.
     """
+    if not named.name or named.name == "..":
+        raise VoiceFileError(f"{named} is a folder.", "Name a voice in it.")
     suffix = named.suffix.lower()
     if suffix == EMBEDDING:
         return VoiceSources(embedding=named)
     if suffix != CODES and named.is_file():
         transcript = named.with_suffix(TRANSCRIPT)
-        return VoiceSources(
-            recording=named, transcript=transcript if transcript.is_file() else None
+        if transcript.is_file():
+            return VoiceSources(recording=named, transcript=transcript)
+        console.say(
+            f"note: {transcript.name} is missing. With the exact words of {named.name} in it, "
+            "the clone is most alike."
         )
+        return VoiceSources(recording=named)
     base = named.with_suffix("") if suffix == CODES else named
     embedding, codes, transcript = (
         base.with_name(base.name + ending) for ending in (EMBEDDING, CODES, TRANSCRIPT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Final
 
@@ -28,7 +29,7 @@ class Autosaver:
         self._on_problem = on_problem
         self._delay = delay
         self._condition = threading.Condition()
-        self._pending: Session | None = None
+        self._pending: deque[Session] = deque()
         self._busy = False
         self._hurried = False
         self._closed = False
@@ -36,16 +37,23 @@ class Autosaver:
         self._thread.start()
 
     def change(self, session: Session) -> None:
-        """Have this saved; may be called often, returns at once."""
+        """Have this saved; may be called often, returns at once.
+
+        A session stands in for the one before it, unless it lacks a take of it: the store must see
+        a take to move it to the trash.
+        """
         with self._condition:
             assert not self._closed, "nothing is saved after close"
-            self._pending = session
+            kept = {take.id for take in session.takes}
+            if self._pending and all(take.id in kept for take in self._pending[-1].takes):
+                self._pending.pop()
+            self._pending.append(session)
             self._condition.notify_all()
 
     def flush(self, timeout: float = 30.0) -> bool:
         """Wait until the last change is on disk; False if the disk takes longer."""
         with self._condition:
-            self._hurried = self._pending is not None
+            self._hurried = bool(self._pending)
             self._condition.notify_all()
             return self._condition.wait_for(self._is_idle, timeout)
 
@@ -58,7 +66,7 @@ class Autosaver:
         return not self._thread.is_alive()
 
     def _is_idle(self) -> bool:
-        return (self._pending is None and not self._busy) or not self._thread.is_alive()
+        return (not self._pending and not self._busy) or not self._thread.is_alive()
 
     def _run(self) -> None:
         while (session := self._next()) is not None:
@@ -73,9 +81,9 @@ class Autosaver:
     def _next(self) -> Session | None:
         """The session to save now; None when closed and all is saved."""
         with self._condition:
-            self._condition.wait_for(lambda: self._pending is not None or self._closed)
+            self._condition.wait_for(lambda: bool(self._pending) or self._closed)
             self._condition.wait_for(lambda: self._hurried or self._closed, self._delay)
-            session, self._pending = self._pending, None
-            self._hurried = False
+            session = self._pending.popleft() if self._pending else None
+            self._hurried = self._hurried and bool(self._pending)
             self._busy = session is not None
             return session

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine import Family, ModelDescription, ModelFileError, ModelPair, describe_model, is_codec
+from engine import Family, ModelDescription, ModelFileError, ModelPair, describe_file
 
 SUFFIX = ".gguf"
 EXAMPLES = (
     "qwen-talker-0.6b-customvoice-Q8_0.gguf (about 1 GB; 1.7b: about 2 GB) and "
     "qwen-tokenizer-12hz-Q8_0.gguf (about 0.3 GB)"
 )
+WHERE_TO_GET = 'The README tells under "Models" where to get them.'
 
 
 @dataclass(frozen=True)
@@ -52,13 +54,42 @@ def find_models(folders: Iterable[Path]) -> FoundModels:
     unusable: list[UnusableFile] = []
     for path in (path for folder in folders for path in _model_files(folder)):
         try:
-            if is_codec(path):
-                codecs.append(FoundCodec(path, path.stat().st_size))
+            description = describe_file(path)
+            if description is not None:
+                talkers.append(description)
             else:
-                talkers.append(describe_model(path))
+                codecs.append(FoundCodec(path, path.stat().st_size))
         except ModelFileError as error:
             unusable.append(UnusableFile(path, error))
     return FoundModels(folders, tuple(talkers), tuple(codecs), tuple(unusable))
+
+
+def look_into(folders: Iterable[Path]) -> tuple[FoundModels, tuple[ModelFileError, ...]]:
+    """As `find_models`, but a folder that may not be listed hides none of the others."""
+    folders = tuple(folders)
+    looks: list[FoundModels] = []
+    problems: list[ModelFileError] = []
+    for folder in dict.fromkeys(folders):
+        try:
+            looks.append(find_models([folder]))
+        except ModelFileError as error:
+            problems.append(error)
+    found = FoundModels(
+        tuple(dict.fromkeys(folder.absolute() for folder in folders)),
+        tuple(itertools.chain.from_iterable(look.talkers for look in looks)),
+        tuple(itertools.chain.from_iterable(look.codecs for look in looks)),
+        tuple(itertools.chain.from_iterable(look.unusable for look in looks)),
+    )
+    return found, tuple(problems)
+
+
+def voice_makers(talkers: Iterable[ModelDescription]) -> tuple[Path, ...]:
+    """The first base talker of every width that can learn a voice, by ascending width."""
+    by_width: dict[int, Path] = {}
+    for talker in talkers:
+        if talker.family is Family.BASE and talker.has_speaker_encoder:
+            by_width.setdefault(talker.width, talker.path)
+    return tuple(by_width[width] for width in sorted(by_width))
 
 
 def choose_pair(
@@ -76,6 +107,33 @@ def choose_pair(
     """
     talker = _choose_talker(found, families) if model is None else _named_talker(found, model)
     return ModelPair(talker, codec or _choose_codec(found, talker))
+
+
+def best_codec(codecs: Iterable[FoundCodec], talker: Path) -> Path | None:
+    """The tokenizer for a talker: one in its folder goes first, then the largest."""
+    home = talker.absolute().parent
+
+    def order(codec: FoundCodec) -> tuple[bool, int, str]:
+        return codec.path.parent != home, -codec.file_bytes, codec.path.name
+
+    best = min(codecs, key=order, default=None)
+    return None if best is None else best.path
+
+
+def misplaced(folders: Iterable[Path]) -> str:
+    """A sentence on model files that lie near the studio's own folder, HOME/data/models.
+
+    Empty without any, else with a blank behind it. Raises ModelFileError if a folder may not be
+    listed.
+    """
+    for folder in folders:
+        if folder.parts[-2:] != ("data", "models"):
+            continue
+        home = folder.parents[1]
+        for near in (home, home / "models", folder.parent):
+            if _model_files(near):
+                return f"Those in {near} are not looked at: move them to {folder}. "
+    return ""
 
 
 def _model_files(folder: Path) -> list[Path]:
@@ -102,8 +160,9 @@ def _choose_talker(found: FoundModels, families: Sequence[Family]) -> Path:
         return min(usable, key=order).path
     if not found.talkers:
         raise ModelFileError(
-            f"There is no model in {_names(found.folders)}{_unusable(found)}.",
-            f"Put a talker and its tokenizer there, for example {EXAMPLES}.",
+            f"There is no talker in {_names(found.folders)}{_unusable(found)}.",
+            f"{misplaced(found.folders)}Put a talker and its tokenizer there, for example "
+            f"{EXAMPLES}. {WHERE_TO_GET}",
         )
     wanted = " or ".join(families)
     raise ModelFileError(
@@ -135,7 +194,11 @@ def _named_talker(found: FoundModels, name: str) -> Path:
     choices = matches or [talker.path for talker in found.talkers]
     known = ", ".join(path.name for path in choices) or "none"
     if matches:
-        raise ModelFileError(f"The name {name!r} fits several models: {known}.", "Give more of it.")
+        alike = sum(path.name == choices[0].name for path in choices) > 1
+        raise ModelFileError(
+            f"The name {name!r} fits several models: {known}.",
+            f"Give more of it, for example {choices[0] if alike else choices[0].name}.",
+        )
     raise ModelFileError(
         f"There is no model {name!r} in {_names(found.folders)}.", f"There are: {known}."
     )
@@ -143,19 +206,17 @@ def _named_talker(found: FoundModels, name: str) -> Path:
 
 def _choose_codec(found: FoundModels, talker: Path) -> Path:
     home = talker.absolute().parent
-
-    def order(codec: FoundCodec) -> tuple[bool, int, str]:
-        return codec.path.parent != home, -codec.file_bytes, codec.path.name
-
     codecs = found.codecs
     if home not in found.folders:  # a talker that was named by its path
         codecs = (*codecs, *find_models([home]).codecs)
-    if not codecs:
+    best = best_codec(codecs, talker)
+    if best is None:
         raise ModelFileError(
             f"There is no tokenizer in {_names(found.folders)}{_unusable(found)}.",
-            "Put one there, for example qwen-tokenizer-12hz-Q8_0.gguf (about 0.3 GB).",
+            f"{misplaced(found.folders)}Put one there, for example qwen-tokenizer-12hz-Q8_0.gguf "
+            f"(about 0.3 GB). {WHERE_TO_GET}",
         )
-    return min(codecs, key=order).path
+    return best
 
 
 def _names(folders: Sequence[Path]) -> str:

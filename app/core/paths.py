@@ -33,6 +33,11 @@ class StudioPaths:
     def sessions(self) -> Path:
         return self.data / "sessions"
 
+    @property
+    def transcribers(self) -> Path:
+        """Where speech recognisers are put by hand, a folder each."""
+        return self.data / "transcribers"
+
 
 def studio_paths(home: Path | None = None) -> StudioPaths:
     """The folders under `home`, else under STUDIO_HOME, else where the system wants them."""

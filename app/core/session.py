@@ -11,7 +11,7 @@ from app.core.presets import Preset
 from app.core.storage import DocumentKind
 from app.core.takes import LONGEST_TEXT, Take, sampling_from
 from app.core.voice_record import Likeness
-from engine import Sampling
+from engine import Layout, Sampling
 
 SESSION_DOCUMENT: Final = DocumentKind("session")
 
@@ -29,6 +29,7 @@ class Draft:
     instruct: str = ""
     preset: Preset = Preset.NATURAL
     sampling: Sampling | None = None  # knobs that were turned by hand
+    layout: Layout = Layout.AUTO
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,7 @@ def _plain_draft(draft: Draft) -> dict[str, Any]:
         "instruct": draft.instruct,
         "preset": draft.preset,
         "sampling": None if draft.sampling is None else asdict(draft.sampling),
+        "layout": draft.layout,
     }
 
 
@@ -117,4 +119,5 @@ def _draft_from(fields: Fields) -> Draft:
         instruct=fields.text("instruct", ""),
         preset=fields.choice("preset", Preset, usual.preset),
         sampling=sampling_from(fields.child("sampling")),
+        layout=fields.choice("layout", Layout, usual.layout),
     )

@@ -85,6 +85,15 @@ def load_settings(path: Path) -> LoadedSettings:
     return _from_document(document, path)
 
 
+def read_scale(path: Path) -> float:
+    """The size of everything in the window, which must be known before all else. Never raises."""
+    try:
+        values = read_document(path, KIND).values
+    except StorageError:  # what is wrong is told by `load_settings`
+        return Settings().scale
+    return Fields(values, str(path), lenient=True).number("scale", Settings().scale, *SCALES)
+
+
 def save_settings(path: Path, settings: Settings) -> None:
     """Write the settings, in a folder that is made if need be; raises StorageError."""
     make_folder(path.parent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,6 +17,7 @@ from app.core.storage import DocumentKind, timestamp
 
 VOICE_DOCUMENT: Final = DocumentKind("voice description")
 ANY_LANGUAGE: Final = "auto"
+_DIGITS: Final = re.compile(r"(\d+)")
 
 
 class VoiceKind(StrEnum):
@@ -161,12 +163,20 @@ def sorted_voices(
     voices: Iterable[LibraryVoice], order: VoiceOrder = VoiceOrder.NAME
 ) -> tuple[LibraryVoice, ...]:
     """Voices by name, by age or by language and name."""
-    by_name = sorted(voices, key=lambda voice: (fold(voice.name), voice.details.created, voice.id))
+    by_name = sorted(
+        voices, key=lambda voice: (_natural(voice.name), voice.details.created, voice.id)
+    )
     if order is VoiceOrder.NEWEST:
         return tuple(sorted(by_name, key=lambda voice: voice.details.created, reverse=True))
     if order is VoiceOrder.LANGUAGE:
         return tuple(sorted(by_name, key=lambda voice: voice.details.language))
     return tuple(by_name)
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """Sorts as people count: "Voice 9" before "Voice 10"."""
+    parts = _DIGITS.split(fold(name))
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part]
 
 
 def clean_tags(tags: Iterable[str]) -> tuple[str, ...]:

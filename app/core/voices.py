@@ -108,8 +108,11 @@ class VoiceLibrary:
         self.folder = folder.absolute()
         self.trash = trash
 
-    def list(self) -> VoiceListing:
-        """All voices; what is no voice is told as damaged and stops nothing. Never raises."""
+    def list(self, read: Callable[[Path], LibraryVoice] = read_voice_folder) -> VoiceListing:
+        """All voices; what is no voice is told as damaged and stops nothing. Never raises.
+
+        `read` reads one folder; a `VoiceCache` leaves out what has not changed.
+        """
         try:
             with os.scandir(self.folder) as entries:
                 names = sorted(
@@ -126,7 +129,7 @@ class VoiceLibrary:
         damaged = []
         for name in names:
             try:
-                voice = read_voice_folder(self.folder / name)
+                voice = read(self.folder / name)
             except ExplainedError as error:
                 damaged.append(DamagedVoice(self.folder / name, error))
                 continue

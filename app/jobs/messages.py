@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from engine import ExplainedError, ModelDescription, Voice
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import ExplainedError, ModelDescription, Sampling
+from engine.types import Codes
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,16 @@ class Speaking:
     frames_per_second: float  # measured since the first frame
 
 
-Progress: TypeAlias = Loading | Reading | Speaking
+@dataclass(frozen=True)
+class Working:
+    """How far a call is, in units of its own."""
+
+    job: int
+    done: int
+    total: int
+
+
+Progress: TypeAlias = Loading | Reading | Speaking | Working
 
 
 @dataclass(frozen=True)
@@ -42,10 +55,11 @@ class LoadedModel:
     """What a load job gives."""
 
     description: ModelDescription
-    device: str
-    precision: str
-    seconds: float
-    sample_rate: int
+    default_sampling: Sampling
+    device: str  # that was chosen: "cpu", "cuda:0"
+    precision: str  # "f32", "bf16"
+    seconds: float  # that it took
+    sample_rate: int  # Hz
     frame_samples: int
 
 
@@ -63,12 +77,21 @@ class Spoken:
     """What a speak job gives; a stopped one has the takes as far as they came."""
 
     takes: tuple[SpokenTake, ...]
-    seconds: float  # that it took
+    seconds: float  # that it took, without reading the voice
     first_sound: float  # seconds to the first chunk
     notices: tuple[str, ...] = ()
 
 
-Result: TypeAlias = LoadedModel | Spoken | Voice | None
+@dataclass(frozen=True, eq=False)
+class MadeVoice:
+    """What a recording gives: an x-vector for every width that was asked for, and its codes."""
+
+    embeddings: tuple[NDArray[np.float32], ...]  # [width] each
+    codes: Codes | None = None  # [T, 16]
+
+
+Result: TypeAlias = object
+"""`LoadedModel`, `Spoken`, `MadeVoice`, whatever a call returned, or None."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,35 +2,53 @@
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.audio.take_buffer import Forecast
 from app.jobs.messages import (
     LoadedModel,
     Loading,
+    MadeVoice,
     Progress,
     Reading,
     Result,
     Speaking,
     Spoken,
     SpokenTake,
+    Working,
 )
+from app.jobs.problems import explained
 from engine import (
     AudioChunk,
+    Cancelled,
     CancelToken,
+    Codec,
     Ending,
     Engine,
+    ExplainedError,
+    LengthRule,
     ModelFileError,
     ModelPair,
+    SpeakerEncoder,
     SpeechRequest,
-    Voice,
+    open_codec,
+    open_engine,
+    open_speaker_encoder,
 )
-from engine.types import Samples
+from engine.types import Codes, Samples
+
+OVERRUN: Final = 0.1
+"""Share of a take that is still to come, when it is longer than was estimated."""
 
 Report: TypeAlias = Callable[[Progress], None]
 
@@ -49,17 +67,45 @@ class Opener(Protocol):
     ) -> Engine: ...
 
 
-class TakeSink(Protocol):
-    """Where the sound of one take goes, on the engine's thread."""
+class EncoderOpener(Protocol):
+    """How a base talker becomes a speaker encoder (`engine.open_speaker_encoder`)."""
 
-    def append(self, samples: Samples) -> None: ...
+    def __call__(self, talker: Path, *, device: str = "auto") -> SpeakerEncoder: ...
+
+
+class CodecOpener(Protocol):
+    """How a tokenizer file is opened (`engine.open_codec`)."""
+
+    def __call__(self, path: Path, *, device: str = "auto") -> Codec: ...
+
+
+@dataclass(frozen=True)
+class Openers:
+    """How the files of models are opened, on the engine's thread."""
+
+    engine: Opener = open_engine
+    speaker_encoder: EncoderOpener = open_speaker_encoder
+    codec: CodecOpener = open_codec
+
+
+class TakeSink(Protocol):
+    """Where one take goes, on the engine's thread.
+
+    `finish` comes exactly once and last: with how the take ended, or with None if it was stopped
+    or could not be made, then with the problem. If the job never began, it comes on the queue's
+    thread.
+    """
+
+    def append(self, samples: Samples, codes: Codes, forecast: Forecast) -> None: ...
+
+    def finish(self, ending: Ending | None, problem: ExplainedError | None) -> None: ...
 
 
 @dataclass
 class Host:
     """The engine of the thread, if one is loaded."""
 
-    open_engine: Opener
+    openers: Openers
     engine: Engine | None = None
     partial: Result = None  # what a job has made when it is stopped or fails
 
@@ -68,15 +114,26 @@ class Host:
             raise ModelFileError("No model is loaded.", "Choose a model first.")
         return self.engine
 
+    def release(self) -> None:
+        """Free the memory of the engine now, so that the next one finds it."""
+        self.engine = None
+        gc.collect()
+
 
 class Job(Protocol):
     """Something for the engine's thread to do."""
 
-    def run(self, job: int, host: Host, token: CancelToken, report: Report) -> Result: ...
+    def run(self, job: int, host: Host, token: CancelToken, report: Report) -> Result:
+        """Do it; raises Cancelled, ExplainedError, and whatever else goes wrong."""
+        ...
+
+    def drop(self) -> None:
+        """Called instead of `run` if the job was cancelled before it began."""
+        return  # most have nothing to put in order
 
 
 @dataclass(frozen=True)
-class LoadModel:
+class LoadModel(Job):
     """Load a model pair; the one before is released first, so that both never share memory."""
 
     pair: ModelPair
@@ -84,20 +141,22 @@ class LoadModel:
     precision: str = "auto"
 
     def run(self, job: int, host: Host, token: CancelToken, report: Report) -> LoadedModel:
-        host.engine = None
+        host.release()
         start = time.perf_counter()
-        engine = host.open_engine(
+        engine = host.openers.engine(
             self.pair,
             device=self.device,
             precision=self.precision,
             progress=lambda done, total: report(Loading(job, done, total)),
             cancel=token,
         )
+        token.check()
         host.engine = engine
         return LoadedModel(
             description=engine.description,
-            device=self.device,
-            precision=self.precision,
+            default_sampling=engine.default_sampling,
+            device=engine.device,
+            precision=engine.precision,
             seconds=time.perf_counter() - start,
             sample_rate=engine.sample_rate,
             frame_samples=engine.frame_samples,
@@ -105,48 +164,154 @@ class LoadModel:
 
 
 @dataclass(frozen=True)
-class UnloadModel:
+class UnloadModel(Job):
     """Release the engine and its memory."""
 
     def run(self, job: int, host: Host, token: CancelToken, report: Report) -> None:
-        host.engine = None
+        host.release()
 
 
 @dataclass(frozen=True, eq=False)
-class Speak:
-    """Speak a request; every take's sound goes to its own sink as it is made."""
+class Speak(Job):
+    """Speak a request; every take goes to its own sink as it is made.
 
-    request: SpeechRequest
-    sinks: Sequence[TakeSink]
-    on_codes: Callable[[int, NDArray[np.int64]], None] | None = None
+    `prepare` makes the request for the engine that is loaded by then: it may read the files of a
+    voice, or learn one from its recording.
+    """
+
+    prepare: Callable[[Engine, CancelToken], SpeechRequest]
+    sinks: Sequence[TakeSink]  # one per seed
+    expected: float = 0.0  # seconds of each take, estimated; 0 if unknown
 
     def run(self, job: int, host: Host, token: CancelToken, report: Report) -> Spoken:
-        assert len(self.sinks) == len(self.request.seeds), "one sink per seed"
+        with _OpenSinks(self.sinks) as sinks:
+            return self._speak(job, host, token, report, sinks)
+
+    def drop(self) -> None:
+        with _OpenSinks(self.sinks):
+            pass
+
+    def _speak(
+        self, job: int, host: Host, token: CancelToken, report: Report, sinks: _OpenSinks
+    ) -> Spoken:
         engine = host.require()
-        notices = engine.check(self.request)
-        meter = _Meter(len(self.sinks), notices)
+        report(Reading(job))
+        request = self.prepare(engine, token)
+        assert len(self.sinks) == len(request.seeds), "one sink per seed"
+        frame_seconds = engine.frame_samples / engine.sample_rate
+        meter = _Meter(len(self.sinks), engine.check(request))
         host.partial = meter.result()
-        for chunk in engine.speak(self.request, token):
-            if len(chunk.samples):
-                self.sinks[chunk.take].append(chunk.samples)
-            if self.on_codes is not None and len(chunk.codes):
-                self.on_codes(chunk.take, chunk.codes)
-            meter.count(chunk)
-            host.partial = meter.result()
-            seconds = meter.longest * engine.frame_samples / engine.sample_rate
-            report(Speaking(job, meter.longest, seconds, meter.speed()))
+        chunks = engine.speak(request, token)
+        try:
+            for chunk in chunks:
+                meter.count(chunk)
+                host.partial = meter.result()
+                forecast = self._forecast(request, meter, chunk.take, frame_seconds)
+                sinks.put(chunk, forecast)
+                seconds = meter.longest * frame_seconds
+                report(Speaking(job, meter.longest, seconds, meter.speed()))
+        finally:
+            if isinstance(chunks, Generator):
+                chunks.close()  # before the next request, whoever still holds the exception
         return meter.result()
+
+    def _forecast(
+        self, request: SpeechRequest, meter: _Meter, take: int, frame_seconds: float
+    ) -> Forecast:
+        made = meter.frames[take] * frame_seconds
+        remaining = None
+        if self.expected > 0:
+            room = request.sampling.max_frames * frame_seconds - made
+            remaining = min(max(self.expected - made, OVERRUN * made), max(room, 0.0))
+        piece = max(request.piece_frames) * frame_seconds
+        return Forecast(meter.speed() * frame_seconds, remaining, piece)
 
 
 @dataclass(frozen=True, eq=False)
-class ExtractVoice:
-    """Turn a recording (mono, 24 kHz) into a voice without a transcript."""
+class MakeVoice(Job):
+    """Turn a recording (mono, 24 kHz) into what a voice is made of; gives a `MadeVoice`.
+
+    An x-vector is made by every file of `talkers`, base models of one width each, and by the
+    loaded model if it is one. Codes come from the loaded base model, else from `codec`.
+    """
 
     samples: Samples
+    talkers: tuple[Path, ...]
+    codec: Path | None = None
+    with_codes: bool = True
+    device: str = "auto"
 
-    def run(self, job: int, host: Host, token: CancelToken, report: Report) -> Voice:
+    def run(self, job: int, host: Host, token: CancelToken, report: Report) -> MadeVoice:
+        engine = host.engine
+        if engine is not None and not engine.description.has_speaker_encoder:
+            engine = None
+        if engine is None and not self.talkers and self.codec is None:
+            raise ModelFileError(
+                "There is no base model, and only a base model can learn a voice.",
+                "Add one, for example qwen-talker-0.6b-base-Q8_0.gguf.",
+            )
         report(Reading(job))
-        return host.require().extract_voice(self.samples, cancel=token)
+        embeddings: dict[int, NDArray[np.float32]] = {}  # by width
+        codes: Codes | None = None
+        talkers = self.talkers
+        if engine is not None:
+            voice = engine.extract_voice(self.samples, cancel=token)
+            if voice.embedding is not None:
+                embeddings[voice.embedding.size] = voice.embedding
+            codes = voice.codes
+            talkers = tuple(path for path in talkers if path != engine.description.path)
+        for talker in talkers:
+            token.check()
+            encoder = host.openers.speaker_encoder(talker, device=self.device)
+            embedding = encoder.embedding(self.samples, token)
+            embeddings.setdefault(embedding.size, embedding)
+        token.check()
+        if self.with_codes and codes is None and self.codec is not None:
+            codec = host.openers.codec(self.codec, device=self.device)
+            codes = codec.encode(self.samples, LengthRule.OFFICIAL, token)
+        return MadeVoice(tuple(embeddings.values()), codes if self.with_codes else None)
+
+
+@dataclass(frozen=True, eq=False)
+class Call(Job):
+    """Call a function that needs torch, and so the engine's thread; gives what it returns.
+
+    It is handed a function to tell (done, total) of what it does.
+    """
+
+    function: Callable[[CancelToken, Callable[[int, int], None]], object]
+
+    def run(self, job: int, host: Host, token: CancelToken, report: Report) -> Result:
+        return self.function(token, lambda done, total: report(Working(job, done, total)))
+
+
+class _OpenSinks:
+    """The sinks of a job that were not finished yet; leaving finishes them, however it is left."""
+
+    def __init__(self, sinks: Sequence[TakeSink]) -> None:
+        self._open = dict(enumerate(sinks))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: object, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        problem: ExplainedError | None = None
+        if error is not None and not isinstance(error, Cancelled):
+            problem = explained(error)
+        with ExitStack() as stack:  # calls all, even if one raises
+            for take in sorted(self._open, reverse=True):
+                stack.callback(self._open.pop(take).finish, None, problem)
+        if problem is not None and problem is not error:
+            raise problem from None
+
+    def put(self, chunk: AudioChunk, forecast: Forecast) -> None:
+        """Pass a chunk on, and the end of its take."""
+        if len(chunk.samples):
+            self._open[chunk.take].append(chunk.samples, chunk.codes, forecast)
+        if chunk.ending is not None:
+            self._open.pop(chunk.take).finish(chunk.ending, None)
 
 
 @dataclass

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 import time
-import traceback
+from collections.abc import Callable
+from typing import Final
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.jobs.messages import Ended, Failed, Finished, Loading, Progress, Speaking, Stopped
-from app.jobs.work import Host, Job, Opener
-from engine import Cancelled, CancelToken, ExplainedError
+from app.jobs.messages import Ended, Failed, Finished, Loading, Progress, Stopped
+from app.jobs.problems import explained
+from app.jobs.work import Host, Job, Openers
+from engine import Cancelled, CancelToken
 
-SIGNALS_PER_SECOND = 30
-
-_log = logging.getLogger(__name__)
+SIGNALS_PER_SECOND: Final = 30
 
 
 class EngineWorker(QObject):
@@ -23,55 +22,61 @@ class EngineWorker(QObject):
     progressed = Signal(object)  # Progress
     ended = Signal(object)  # Ended
 
-    def __init__(self, open_engine: Opener) -> None:
+    def __init__(self, openers: Openers, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
-        self._host = Host(open_engine)
-        self._last_signal = 0.0
+        self._host = Host(openers)
+        self._clock = clock
+        self._last: Progress | None = None
+        self._last_time = 0.0
 
     @Slot(int, object, object)
     def perform(self, number: int, job: Job, token: CancelToken) -> None:
         """Run a job to its end; never raises."""
         self.ended.emit(self.outcome(number, job, token))
 
+    @Slot()
+    def leave(self) -> None:
+        """Release the engine where it was made, and end the thread."""
+        self._host.release()
+        self.thread().quit()
+
     def outcome(self, number: int, job: Job, token: CancelToken) -> Ended:
         """Run a job and say how it ended."""
         host = self._host
         host.partial = None
-        self._last_signal = 0.0
+        self._last = None
         try:
-            token.check()
+            if token.is_set:
+                return dropped_job(number, job)
             return Finished(number, job.run(number, host, token, self._report))
         except Cancelled:
             return Stopped(number, host.partial)
-        except ExplainedError as error:
-            return Failed(number, error, host.partial)
-        except MemoryError:
-            host.engine = None
-            return Failed(number, _no_memory(), host.partial)
-        except Exception as unexpected:  # noqa: BLE001 - the net of this thread
-            _log.exception("A job failed unexpectedly")
-            return Failed(number, _unexpected(unexpected), host.partial)
+        except BaseException as error:  # noqa: BLE001 - the net of this thread
+            return Failed(number, explained(error), host.partial)
+        finally:
+            host.partial = None
 
     def _report(self, progress: Progress) -> None:
-        """Pass progress on, at most 30 times a second; the first and the last are never lost."""
-        now = time.monotonic()
-        complete = isinstance(progress, Loading) and progress.done >= progress.total
-        first = isinstance(progress, Speaking) and not self._last_signal
-        if complete or first or now - self._last_signal >= 1 / SIGNALS_PER_SECOND:
-            self._last_signal = now
+        """Pass progress on, at most 30 times a second; a new phase and a full load are not lost."""
+        now = self._clock()
+        if self._is_new_phase(progress) or now - self._last_time >= 1 / SIGNALS_PER_SECOND:
+            self._last, self._last_time = progress, now
             self.progressed.emit(progress)
 
-
-def _no_memory() -> ExplainedError:
-    return ExplainedError(
-        "There is not enough memory for this.",
-        "Choose a smaller model or fewer takes, and close other programs.",
-    )
+    def _is_new_phase(self, progress: Progress) -> bool:
+        return type(progress) is not type(self._last) or (
+            _is_complete(progress) and not _is_complete(self._last)
+        )
 
 
-def _unexpected(error: Exception) -> ExplainedError:
-    return ExplainedError(
-        f"Something unexpected went wrong: {error}.",
-        "Try again; if it stays, report it with the details.",
-        traceback.format_exc(),
-    )
+def dropped_job(number: int, job: Job) -> Ended:
+    """End a job that was cancelled before it began."""
+    try:
+        job.drop()
+    except Exception as error:  # noqa: BLE001 - the net of jobs that never ran
+        return Failed(number, explained(error), None)
+    return Stopped(number, None)
+
+
+def _is_complete(progress: Progress | None) -> bool:
+    return isinstance(progress, Loading) and progress.done >= progress.total

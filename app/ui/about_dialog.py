@@ -33,6 +33,7 @@ PARTS = (
     "safetensors",
     "soundfile",
     "sounddevice",
+    "silero-vad",
     "regex",
     "platformdirs",
 )

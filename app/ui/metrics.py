@@ -14,6 +14,7 @@ ICON = 18
 TARGET = 24  # smallest thing that is clicked
 
 TITLE = 1.35  # text sizes, as shares of the base size
+HEADING = 1.12
 CAPTION = 0.9
 
 

@@ -84,6 +84,7 @@ SHORTCUTS = (
     Shortcut("take-star", ("S",), "Star or unstar", Context.TAKES),
     Shortcut("take-save", ("Ctrl+S",), "Save as WAV", Context.TAKES),
     Shortcut("take-trash", ("Del",), "Move to the trash", Context.TAKES),
+    Shortcut("voice-speak", ("Return",), "Speak with it", Context.VOICES, False),
     Shortcut("voice-listen", ("Space",), "Listen to its sample", Context.VOICES, False),
     Shortcut("voice-rename", ("F2",), "Rename", Context.VOICES),
     Shortcut("voice-trash", ("Del",), "Move to the trash", Context.VOICES),

@@ -9,9 +9,10 @@ from app.ui.metrics import CONTROL, GAP, RADIUS, TIGHT
 from app.ui.resources import resource_path
 
 # Properties that widgets set to be drawn specially:
-#   kind = "main" | "danger" | "quiet" | "chip"   on buttons
+#   kind = "main" | "danger" | "quiet" | "chip" | "tile"   on buttons
 #   panel = true                              on containers that lie on the window
 #   field = true                              on frames that look like a text field
+#   strip = true, current = true              on the strips of a list that can be chosen
 #   muted = true                              on labels of second rank
 #   key = true                                on labels that show a key
 TEMPLATE = Template("""
@@ -21,6 +22,8 @@ QMainWindow::separator:hover { background: $line; }
 QSplitter::handle { background: $window; }
 QSplitter::handle:hover { background: $line; }
 QWidget[panel="true"] { background: $surface; border: 1px solid $line; border-radius: ${radius}px; }
+QFrame[strip="true"][current="true"] { border-color: $edge; background: $raised; }
+QFrame[strip="true"]:focus { border: 2px solid $accent; }
 QLabel { background: transparent; }
 QLabel[muted="true"] { color: $muted; }
 QLabel:disabled { color: $disabled; }
@@ -65,10 +68,20 @@ QPushButton[kind="chip"] {
 QPushButton[kind="chip"]:hover { background: $hover; }
 QPushButton[kind="chip"]:checked { background: $selected; border-color: $accent; }
 QPushButton[kind="chip"]:focus { border: 2px solid $accent; padding: 0 9px; min-height: 20px; }
+QPushButton[kind="tile"] {
+    text-align: left; padding: ${gap}px 12px; min-width: 190px; background: $surface;
+}
+QPushButton[kind="tile"]:hover { background: $hover; }
+QPushButton[kind="tile"]:checked {
+    background: $selected; border: 2px solid $accent; padding: 7px 11px;
+}
+QPushButton[kind="tile"]:focus { border: 2px solid $text; padding: 7px 11px; }
 QToolButton::menu-indicator, QPushButton::menu-indicator {
     image: url($themes/chevron-down.svg); width: 12px; height: 12px;
     subcontrol-position: right center; subcontrol-origin: padding; right: 6px;
 }
+/* A button that is only a picture has no room for a second one. */
+QToolButton[kind="quiet"]::menu-indicator { image: none; }
 QPushButton::menu-indicator:disabled { image: url($themes/chevron-down-off.svg); }
 
 QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox, QComboBox, QFrame[field="true"] {
@@ -76,6 +89,10 @@ QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox, QComboBox, QFrame[field=
     selection-background-color: $selected; selection-color: $text;
 }
 QLineEdit, QAbstractSpinBox, QComboBox { padding: 0 8px; min-height: ${inner}px; }
+/* The pictures within a field, which Qt places for buttons without a frame. */
+QLineEdit > QToolButton {
+    background: transparent; border: none; padding: 0; min-width: 0; min-height: 0;
+}
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QAbstractSpinBox:focus, QComboBox:focus {
     border: 2px solid $accent;
 }
@@ -160,6 +177,8 @@ QScrollBar::handle:horizontal { min-width: 28px; }
 QScrollBar::handle:hover { background: $muted; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+/* What scrolls lies on what is behind it. */
+QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; }
 QAbstractScrollArea::corner { background: transparent; }
 
 QTabWidget::pane { border: 1px solid $line; border-radius: ${radius}px; background: $surface; }
@@ -190,6 +209,7 @@ QListView, QTreeView, QTableView {
 }
 QListView:focus, QTreeView:focus, QTableView:focus { border: 2px solid $accent; }
 QListWidget::item, QTableWidget::item { padding: 3px 6px; }
+QTreeWidget::item { padding: 6px; }
 QAbstractItemView::item:hover { background: $hover; }
 QAbstractItemView::item:selected { background: $selected; color: $text; }
 QHeaderView { background: $surface; border: none; }

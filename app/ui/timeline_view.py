@@ -63,6 +63,10 @@ class TimelineView(QWidget):
         view = Viewport(chosen.start - margin, chosen.end + margin, self._view.width)
         self._show(view.zoomed(1.0, (chosen.start + chosen.end) / 2, self._extent))
 
+    def show_view(self, view: Viewport) -> None:
+        """Show a part again that was shown before, at the width that there is now."""
+        self._show(view.resized(self._view.width))
+
     @property
     def _extent(self) -> int:
         return max(self._length, self._expected)

@@ -50,9 +50,6 @@ def assess(samples: Samples, rate: int) -> AudioReport:
     peak = max(float(samples.max()), -float(samples.min()))
     offset = float(samples.mean(dtype=np.float64))
     levels = frame_levels(samples, rate, offset)  # [frames] dBFS
-    noise, loud = np.percentile(levels, [NOISE_PERCENTILE, LOUD_PERCENTILE])
-    threshold = max(loud - SPEECH_RANGE_DB, min(noise + SPEECH_OVER_NOISE_DB, loud - 10))
-    audible = loud > FLOOR_DBFS + SPEECH_RANGE_DB
     power = float(np.mean(10 ** (levels / 10)))
     return AudioReport(
         seconds=samples.size / rate,
@@ -60,9 +57,20 @@ def assess(samples: Samples, rate: int) -> AudioReport:
         rms_dbfs=decibels(math.sqrt(power)),
         clipped=ClipCounter().count(samples[:, None]),
         dc_offset=offset,
-        noise_floor_dbfs=float(noise),
-        speech_share=float(np.mean(levels > threshold)) if audible else 0.0,
+        noise_floor_dbfs=float(np.percentile(levels, NOISE_PERCENTILE)),
+        speech_share=float(np.mean(levels > speech_threshold(levels))),
     )
+
+
+def speech_threshold(levels: NDArray[np.float64]) -> float:
+    """The level in dBFS above which frames of these levels [frames] count as speech.
+
+    Infinite when nothing is audible.
+    """
+    noise, loud = np.percentile(levels, [NOISE_PERCENTILE, LOUD_PERCENTILE])
+    if loud <= FLOOR_DBFS + SPEECH_RANGE_DB:
+        return math.inf
+    return float(max(loud - SPEECH_RANGE_DB, min(noise + SPEECH_OVER_NOISE_DB, loud - 10)))
 
 
 def frame_levels(samples: Samples, rate: int, offset: float = 0.0) -> NDArray[np.float64]:

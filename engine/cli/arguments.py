@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine.cli.options import SamplingChanges, StackChanges
-from engine.cli.parser import CommandParser, UsageError, add_version, number, seed, words
+from engine.cli.parser import (
+    LANGUAGE_HELP,
+    CommandParser,
+    UsageError,
+    add_version,
+    language,
+    number,
+    seed,
+    words,
+)
 from engine.cli.parser import whole_number as whole
 from engine.cli.voices import VoiceSources
 from engine.families import ModelPair
@@ -26,6 +36,7 @@ examples:
   echo "Good morning." | qwen-tts --model talker.gguf --codec tokenizer.gguf -o morning.wav
   qwen-tts --model talker.gguf --codec tokenizer.gguf -o - < text.txt | aplay
 
+`voice-studio models --json` lists the languages and speakers of the models that are installed.
 The environment variable GGML_BACKEND (CPU, CUDA0, ...) chooses the device if --device does not.
 Exit status: 0 done, 1 failed, 130 stopped with Ctrl+C (what was made until then is kept).
 """
@@ -113,6 +124,11 @@ def _check_voice(voice: VoiceSources) -> None:
             "--ref-text is the transcript of a recording, and there is none.",
             "Give --ref-wav, or --ref-rvq with --ref-spk, or leave --ref-text out.",
         )
+    if voice.transcript is not None and not os.path.exists(voice.transcript):
+        raise UsageError(
+            f"There is no file {str(voice.transcript)!r}: --ref-text takes a file, not the words.",
+            "Write the words into a file, for example me.txt.",
+        )
 
 
 def _parser() -> CommandParser:
@@ -173,7 +189,7 @@ def _add_files(parser: CommandParser) -> None:
 def _add_speech(parser: CommandParser) -> None:
     speech = parser.add_argument_group("speech")
     add = speech.add_argument
-    add("--lang", type=words, default="auto", help="language (default: %(default)s)")
+    add("--lang", type=language, default="auto", help=LANGUAGE_HELP)
     add("--speaker", type=words, help="speaker of a custom_voice model")
     add("--instruct", type=words, help="how to speak, or for voice_design the voice itself")
     add(

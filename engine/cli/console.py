@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import os
 import sys
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
@@ -16,11 +19,35 @@ def readable_bytes(count: int) -> str:
     return f"{count / 1e9:.2f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
 
 
+def one_line(text: str) -> str:
+    """The text with line breaks and control characters spelled out: names may hold any."""
+    return "".join(
+        char.encode("unicode_escape").decode()
+        if unicodedata.category(char) in ("Cc", "Zl", "Zp")
+        else char
+        for char in text
+    )
+
+
+def detach(stream: TextIO) -> None:
+    """Let a stream that cannot be written lead nowhere; Python would complain when closing it."""
+    try:
+        descriptor = stream.fileno()
+    except OSError:  # a stand-in without one has nothing to close
+        return
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, descriptor)
+    os.close(devnull)
+
+
 class Console:
-    """Prints lines, and on a terminal one more line that is overwritten as work goes on."""
+    """Prints lines, and on a terminal one more line that is overwritten as work goes on.
+
+    That a line cannot be printed stops no work: the stream is then left alone.
+    """
 
     def __init__(self, *, quiet: bool = False, stream: TextIO | None = None) -> None:
-        self._stream = stream or sys.stderr
+        self._stream = stream or sys.stderr or io.StringIO()  # None: started without one
         self._quiet = quiet
         self._live = not quiet and self._stream.isatty()
         self._shown = 0  # characters of the line that will be overwritten
@@ -33,7 +60,7 @@ class Console:
     def progress(self, line: str) -> None:
         """The state of the work, shown on terminals only, until the next line."""
         if self._live:
-            print(f"\r{line:{self._shown}}", end="", file=self._stream, flush=True)
+            self._write(f"\r{line:{self._shown}}")
             self._shown = len(line)
 
     def error(self, error: ExplainedError) -> None:
@@ -56,10 +83,17 @@ class Console:
             logger.removeHandler(handler)
 
     def _print(self, line: str) -> None:
-        if self._shown:
-            print(f"\r{'':{self._shown}}\r", end="", file=self._stream)
-            self._shown = 0
-        print(line, file=self._stream, flush=True)
+        cleared = f"\r{'':{self._shown}}\r" if self._shown else ""
+        self._shown = 0
+        self._write(f"{cleared}{one_line(line)}\n")
+
+    def _write(self, text: str) -> None:
+        try:
+            print(text, end="", file=self._stream, flush=True)
+        except OSError:
+            detach(self._stream)
+            self._stream = io.StringIO()
+            self._live = False
 
 
 class _NoticeHandler(logging.Handler):

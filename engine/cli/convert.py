@@ -10,13 +10,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.cli.console import Console, readable_bytes
+from engine.cli.outputs import make_folder
 from engine.cli.parser import CommandParser
 from engine.cli.running import DONE, interruptible, run_command, run_parsed
-from engine.errors import ModelFileError
 
 if TYPE_CHECKING:
     from engine.gguf.convert.folder import Conversion
 
+EPILOG = """\
+The folder holds config.json and model.safetensors, for a talker also vocab.json, merges.txt and
+tokenizer_config.json. A talker's speech_tokenizer folder is converted too, unless its file exists
+already.
+
+examples:
+  voice-studio convert Qwen3-TTS-12Hz-0.6B-Base --type Q8_0 -o ~/.local/share/voice-studio/models
+  voice-studio convert Qwen3-TTS-12Hz-1.7B-CustomVoice -o models-F32
+"""
 TYPES = ("F32", "BF16", "Q8_0", "Q4_K_M")
 LISTED_NAMES = 20
 
@@ -26,9 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = CommandParser(
         prog="voice-studio convert",
         description="Make GGUF files out of the folder of an official Qwen3-TTS checkpoint.",
-        epilog="The folder holds config.json and model.safetensors, for a talker also vocab.json, "
-        "merges.txt and tokenizer_config.json. A talker's speech_tokenizer folder is converted "
-        "too, unless its file exists already.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     add_options(parser)
@@ -44,13 +52,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `convert`."""
     add = parser.add_argument
     add("folder", type=Path, metavar="FOLDER", help="official talker or tokenizer folder")
-    add("--type", choices=TYPES, default="F32", help="precision (default: %(default)s)")
+    add(
+        "--type",
+        type=str.upper,
+        choices=TYPES,
+        default="F32",
+        help="precision; what does not fit becomes F16 (default: %(default)s)",
+    )
     add(
         "-o",
         dest="output",
         type=Path,
         metavar="PATH",
-        help="folder for the new files, or one new .gguf file (default: the current folder)",
+        help="folder for the new files, made if it is missing, or one new .gguf file (default: "
+        "the current folder)",
     )
     add("--force", action="store_true", help="overwrite existing files")
     add("--quiet", action="store_true", help="print errors only")
@@ -72,8 +87,7 @@ def convert(given: argparse.Namespace, console: Console) -> int:
     if output.suffix == ".gguf" and not output.is_dir():
         _write(conversion, output, given, console)
         return DONE
-    if not output.is_dir():
-        raise ModelFileError(f"{output} is no folder.", "Make it first, or name a .gguf file.")
+    make_folder(output)
     _write(conversion, output / conversion.file_name(variant), given, console)
     embedded = folder / EMBEDDED_CODEC
     if not conversion.is_codec and (embedded / "config.json").is_file():
@@ -83,6 +97,11 @@ def convert(given: argparse.Namespace, console: Console) -> int:
             console.say(f"{target} exists already and is kept.")
         else:
             _write(tokenizer, target, given, console)
+    if given.output is None:
+        console.say(
+            "`voice-studio say` looks for models in the folder that `voice-studio models` names: "
+            "move them there."
+        )
     return DONE
 
 
@@ -91,6 +110,7 @@ def _write(
 ) -> None:
     from engine.gguf.convert.folder import convert_folder
     from engine.gguf.layout import Variant
+    from engine.gguf.quantize import told_unfitting
 
     def tell(done: int, total: int) -> None:
         console.progress(f"Writing: {readable_bytes(done)} of {readable_bytes(total)}")
@@ -111,6 +131,8 @@ def _write(
             console.say(f"  {name}")
         if len(left) > LISTED_NAMES:
             console.say(f"  and {len(left) - LISTED_NAMES} more")
+    if note := told_unfitting(target, Variant[given.type]):
+        console.say(note)
     size = readable_bytes(target.stat().st_size)
     console.say(f"{target}: {size} in {time.perf_counter() - begin:.1f} s")
 

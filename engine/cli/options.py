@@ -15,6 +15,7 @@ from engine.types import Layout, Sampling, SpeechRequest, StackSampling, Voice, 
 T = TypeVar("T")
 
 BUFFERED_PIECE_FRAMES = 25  # 2 s: enough to decode quickly, little enough to hold
+MOST_PIECE_FRAMES = 1 << 20  # a day: all of any take
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,19 @@ class SpeechOptions:
     streamed: bool = False  # small pieces, to be heard at once
     piece_seconds: float | None = None  # largest piece decoded at once; when not streamed
 
+    def preview(self) -> SpeechRequest:
+        """A request with all that is known before the text is, and before a model is loaded."""
+        return SpeechRequest(
+            text="-",
+            language=self.language,
+            voice=self.voice,
+            speaker=self.speaker,
+            instruct=self.instruct,
+            layout=self.layout,
+            sampling=self.sampling.applied(Sampling()),
+            seeds=self.seeds,
+        )
+
     def request(self, text: str, engine: Engine) -> SpeechRequest:
         usual = SpeechRequest(
             text=text,
@@ -84,7 +98,7 @@ class SpeechOptions:
         frames = BUFFERED_PIECE_FRAMES
         if self.piece_seconds is not None:
             frame_rate = engine.sample_rate / engine.frame_samples
-            frames = max(1, int(self.piece_seconds * frame_rate + 0.5))
+            frames = max(1, int(min(self.piece_seconds * frame_rate, MOST_PIECE_FRAMES) + 0.5))
         return replace(usual, piece_frames=(frames,))
 
 

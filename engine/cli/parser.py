@@ -7,11 +7,29 @@ import math
 import re
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, NoReturn
+from types import MappingProxyType
+from typing import Any, Final, NoReturn
 
 from engine.errors import ExplainedError
 
 LARGEST_SEED = 2**64 - 1
+LANGUAGE_HELP = "language, as English or en (default: %(default)s)"
+
+_LANGUAGES: Final = MappingProxyType(
+    {
+        "de": "german",
+        "en": "english",
+        "es": "spanish",
+        "fr": "french",
+        "it": "italian",
+        "ja": "japanese",
+        "ko": "korean",
+        "pt": "portuguese",
+        "ru": "russian",
+        "zh": "chinese",
+    }
+)
+"""What the models call the languages whose ISO 639-1 codes people type."""
 
 
 class UsageError(ExplainedError):
@@ -86,3 +104,8 @@ def words(text: str) -> str:
     except UnicodeEncodeError:
         raise argparse.ArgumentTypeError(f"{text!a} is not valid UTF-8") from None
     return text
+
+
+def language(text: str) -> str:
+    """A parser type: a language by its name, or by its code (en)."""
+    return _LANGUAGES.get(text.strip().lower(), words(text))

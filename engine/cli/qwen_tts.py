@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 from engine.cli.arguments import Arguments, parse_arguments
 from engine.cli.console import Console
 from engine.cli.dump import Dump
 from engine.cli.options import SpeechOptions, choose_device, choose_seeds
-from engine.cli.outputs import check_output, make_folder, save_takes, take_paths
+from engine.cli.outputs import check_output, check_suffix, make_folder, save_takes, take_paths
 from engine.cli.parser import UsageError
 from engine.cli.report import as_json, make_report, tell
-from engine.cli.running import DONE, FAILED, STOPPED, run_command
+from engine.cli.running import DONE, FAILED, STOPPED, run_command, unwritten_stdout
 from engine.cli.speaking import (
     LoadedModel,
     Speech,
@@ -22,9 +22,10 @@ from engine.cli.speaking import (
     speak,
 )
 from engine.cli.texts import read_stdin_text, stdin_lines
-from engine.cli.voices import read_voice
+from engine.cli.voices import NO_VOICE, read_voice
 from engine.errors import ExplainedError
-from engine.types import AudioChunk
+from engine.families import check_request
+from engine.types import AudioChunk, Family
 from engine.wav import WavStream
 
 
@@ -44,19 +45,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: Arguments, console: Console) -> int:
     device = choose_device(arguments.device)
     seeds = choose_seeds(arguments.seed, arguments.takes)
-    if arguments.output is None and sys.stdout.isatty():
-        raise ExplainedError("Sound cannot be sent to a terminal.", "Pipe it, or name a file.")
     if arguments.output is not None:
-        check_output(arguments.output)
+        check_suffix(arguments.output, ".wav")
+        inputs = (*astuple(arguments.pair), *astuple(arguments.voice))
+        check_output(arguments.output, inputs)
         for path in take_paths(arguments.output, arguments.takes):
-            check_output(path)
+            check_output(path, inputs)
+    elif sys.stdout is None:
+        raise ExplainedError("Standard output is closed.", "Pipe it, or name a file.")
+    elif sys.stdout.isatty():
+        raise ExplainedError("Sound cannot be sent to a terminal.", "Pipe it, or name a file.")
     if arguments.dump is not None:
         make_folder(arguments.dump)
     description = describe_pair(arguments.pair)
-    voice = read_voice(arguments.voice, description.width, console)
+    voice = read_voice(arguments.voice, description, console)
     options = SpeechOptions(
         seeds=seeds,
         language=arguments.language,
+        voice=voice.known,
         speaker=arguments.speaker,
         instruct=arguments.instruct,
         layout=arguments.layout,
@@ -64,6 +70,9 @@ def _run(arguments: Arguments, console: Console) -> int:
         streamed=arguments.output is None,
         piece_seconds=arguments.piece_seconds,
     )
+    check_request(options.preview(), description)
+    if description.family is Family.BASE and arguments.voice.is_empty:
+        console.say(NO_VOICE.format("--ref-wav or --ref-spk"))
     text = "" if arguments.by_line else read_stdin_text(console)
     model = load(arguments.pair, device, arguments.precision, console)
     dump = _dump(arguments)
@@ -126,12 +135,8 @@ def _speak(
             return
         try:
             stream.write(chunk.samples)
-        except BrokenPipeError:
-            raise
         except OSError as error:
-            raise ExplainedError(
-                f"Standard output cannot be written: {error.strerror}.", "Look at what reads it."
-            ) from error
+            raise unwritten_stdout(error) from error
 
     speech = speak(
         model.engine,

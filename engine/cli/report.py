@@ -60,14 +60,15 @@ def as_json(report: SpeechReport) -> str:
 def tell(report: SpeechReport, console: Console) -> None:
     """Print the report in sentences."""
     for index, seed in enumerate(report.seeds):
+        seconds = report.seconds[index]
         ending = {
             "spoken": "spoken to its end",
-            "limit": "ended by the limit of frames",
+            "limit": f"stopped at the limit of {seconds:.3g} s; the text may not be finished",
             None: "stopped",
         }[report.endings[index]]
         name = f"Take {index + 1}" if len(report.seeds) > 1 else "Made"
         console.say(
-            f"{name}: {report.seconds[index]:.2f} s of audio, {report.frames[index]} frames, "
+            f"{name}: {seconds:.2f} s of audio, {report.frames[index]} frames, "
             f"seed {seed}, {ending}"
         )
         if not report.frames[index] and not report.stopped:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import io
-import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import FrameType
+from typing import Any, TypeAlias
 
-from engine.cli.console import Console
+from engine.cli.console import Console, detach
 from engine.cli.parser import CommandParser, UsageError
 from engine.errors import Cancelled, ExplainedError
 from engine.types import CancelToken
 
 DONE, FAILED, STOPPED = 0, 1, 130
+
+_STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")  # Ctrl+C, kill, and the terminal that is closed
+_NO_MEMORY = ("out of memory", "not enough memory", "can't allocate memory")  # of torch
+
+_Handlers: TypeAlias = "dict[signal.Signals, Callable[[int, FrameType | None], Any] | int]"
 
 
 def run_parsed(
@@ -37,22 +43,32 @@ def run_parsed(
     return action(given)
 
 
-def run_command(action: Callable[[], int], console: Console) -> int:
-    """Run a command and return its exit code; what went wrong is told in one line."""
+def run_command(action: Callable[[], int], console: Console, *, own_signals: bool = False) -> int:
+    """Run a command and return its exit code; what went wrong is told in one line.
+
+    SIGTERM and SIGHUP stop it as Ctrl+C does, unless it has `own_signals`.
+    """
     if isinstance(sys.stdout, io.TextIOWrapper):  # not every terminal can show every name
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        with console.notices():
+        with console.notices(), nullcontext() if own_signals else _breaking_off():
             status = action()
-            sys.stdout.flush()  # here, where a reader that has gone is expected
+            _flush_stdout()
             return status
     except ExplainedError as error:
         console.error(error)
     except BrokenPipeError:
-        _detach_stdout()
+        detach(sys.stdout)
+    except OSError as error:
+        hint = "Check its name, its permissions and the disk."
+        what = f"{error.filename or 'A file'} cannot be used: {error.strerror or error}."
+        console.error(ExplainedError(what, hint))
     except MemoryError:
-        hint = "Close other programs, make fewer takes at once, or choose a smaller model."
-        console.error(ExplainedError("There is not enough memory.", hint))
+        console.error(_no_memory())
+    except RuntimeError as error:
+        if not any(words in str(error) for words in _NO_MEMORY):
+            raise
+        console.error(_no_memory())
     except (KeyboardInterrupt, Cancelled):
         console.report("stopped")
         return STOPPED
@@ -63,29 +79,79 @@ def run_command(action: Callable[[], int], console: Console) -> int:
 def interruptible() -> Iterator[CancelToken]:
     """A token that Ctrl+C sets, so that work ends between two frames; a second one breaks off."""
     token = CancelToken()
-    before = signal.getsignal(signal.SIGINT)
-    ignored = before in (signal.SIG_IGN, None)  # as in the background of a shell
-    if ignored or threading.current_thread() is not threading.main_thread():
-        yield token  # signals belong to the main thread
-        return
+    before = _handlers()
 
     def stop(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, before)
+        _restore(before)
         token.cancel()
 
-    signal.signal(signal.SIGINT, stop)
+    for number in before:
+        signal.signal(number, stop)
     try:
         yield token
     finally:
-        signal.signal(signal.SIGINT, before)
+        _restore(before)
 
 
-def _detach_stdout() -> None:
-    """Nobody reads stdout any more: without this, Python complains again when it closes it."""
+@contextmanager
+def _breaking_off() -> Iterator[None]:
+    """Let every signal that stops do so like Ctrl+C, for unfinished files to be removed."""
+    before = _handlers()
+    for number in before:
+        if before[number] is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
     try:
-        descriptor = sys.stdout.fileno()
-    except OSError:  # a stand-in without one has nothing to close
+        yield
+    finally:
+        _restore(before)
+        if before:
+            atexit.unregister(_ignore_ctrl_c)  # once, and before all that others have registered
+            atexit.register(_ignore_ctrl_c)
+
+
+def _ignore_ctrl_c() -> None:
+    """Nothing is left to stop, and Python would only complain in the midst of its shutdown."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _handlers() -> _Handlers:
+    """What the stopping signals do; without those that are ignored, as by `nohup` or `&`."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}  # signals belong to the main thread
+    found: _Handlers = {}
+    for name in _STOPPING:
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        handler = None if number is None else signal.getsignal(number)
+        if number is not None and handler not in (signal.SIG_IGN, None):
+            found[number] = handler
+    return found
+
+
+def _restore(handlers: _Handlers) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+def _flush_stdout() -> None:
+    """Write what is left here, where a full disk or a reader that has gone is expected."""
+    if sys.stdout is None:  # started without one
         return
-    devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, descriptor)
-    os.close(devnull)
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        raise unwritten_stdout(error) from error
+
+
+def unwritten_stdout(error: OSError) -> Exception:
+    """What to raise when standard output cannot be written; nothing more will be."""
+    if isinstance(error, BrokenPipeError):
+        return error
+    detach(sys.stdout)
+    return ExplainedError(
+        f"Standard output cannot be written: {error.strerror}.", "Look at what reads it."
+    )
+
+
+def _no_memory() -> ExplainedError:
+    hint = "Close other programs, make fewer takes at once, or choose a smaller model."
+    return ExplainedError("There is not enough memory.", hint)

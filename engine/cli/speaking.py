@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from engine.cli.console import Console, readable_bytes
 from engine.cli.running import interruptible
 from engine.errors import Cancelled, ModelFileError
-from engine.families import Engine, ModelPair, describe_model, is_codec, open_engine
+from engine.families import Engine, ModelPair, describe_file, is_codec, open_engine
 from engine.types import AudioChunk, Codes, Ending, ModelDescription, Probe, Samples, SpeechRequest
 
 
@@ -55,7 +55,12 @@ class Speech:
 
 def describe_pair(pair: ModelPair) -> ModelDescription:
     """Look at the heads of both files before anything slow begins; raises ModelFileError."""
-    description = describe_model(pair.talker)
+    description = describe_file(pair.talker)
+    if description is None:
+        raise ModelFileError(
+            f"{pair.talker} is a tokenizer; did you swap --model and --codec?",
+            "The talker is the other file, qwen-talker-*.gguf.",
+        )
     if not is_codec(pair.codec):
         raise ModelFileError(
             f"{pair.codec} is no audio tokenizer.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,14 +12,13 @@ from typing import BinaryIO
 from engine.cli.console import Console
 from engine.errors import RequestError
 
-LARGEST_TEXT = 1 << 24  # bytes; a book has about a million
+LARGEST_TEXT = 1 << 20  # bytes; no model has room for as much
 
 
 def read_stdin_text(console: Console) -> str:
     """The whole text on stdin; raises RequestError if there is none or it is not text."""
     _tell_that_text_is_awaited(console, "Type the text")
-    data = sys.stdin.buffer.read(LARGEST_TEXT + 1)
-    text = decode_text(data, "The text on standard input")
+    text = decode_text(_from_stdin(whole=True), "The text on standard input")
     if not text.strip():
         raise RequestError(
             "There is no text to speak on standard input.",
@@ -30,8 +30,7 @@ def read_stdin_text(console: Console) -> str:
 def stdin_lines(console: Console) -> Iterator[str]:
     """The lines on stdin that hold any words, each as soon as it is there."""
     _tell_that_text_is_awaited(console, "Type lines")
-    source: BinaryIO = sys.stdin.buffer
-    for number, data in enumerate(iter(source.readline, b""), 1):
+    for number, data in enumerate(iter(lambda: _from_stdin(whole=False), b""), 1):
         line = decode_text(data, f"Line {number} of standard input")
         if line.strip():
             yield line
@@ -40,7 +39,7 @@ def stdin_lines(console: Console) -> Iterator[str]:
 def read_text_file(path: Path) -> str:
     """The text of a file; raises RequestError if it cannot be read, is empty or is not text."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=_open_at_once) as file:
             data = file.read(LARGEST_TEXT + 1)
     except OSError as error:
         raise RequestError(
@@ -69,7 +68,27 @@ def decode_text(data: bytes, source: str) -> str:
     return text.rstrip("\r\n")
 
 
+def _from_stdin(*, whole: bool) -> bytes:
+    """All of stdin or its next line, up to a byte too many; nothing if there is no stdin."""
+    if sys.stdin is None:
+        return b""
+    try:
+        source: BinaryIO = sys.stdin.buffer
+        return source.read(LARGEST_TEXT + 1) if whole else source.readline(LARGEST_TEXT + 1)
+    except OSError as error:
+        raise RequestError(
+            f"Standard input cannot be read: {error.strerror}.", "Pipe the text in."
+        ) from error
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file, or a pipe without waiting for somebody who may never write into it."""
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # not on Windows
+    os.set_blocking(descriptor, True)
+    return descriptor
+
+
 def _tell_that_text_is_awaited(console: Console, what: str) -> None:
-    if sys.stdin.isatty():
+    if sys.stdin is not None and sys.stdin.isatty():
         end = "Ctrl+Z and Enter" if sys.platform == "win32" else "Ctrl+D"
         console.say(f"{what}, then press {end} on an empty line.")

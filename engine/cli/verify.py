@@ -9,15 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.cli.console import Console, readable_bytes
-from engine.cli.outputs import check_output
-from engine.cli.parser import LARGEST_SEED, CommandParser, whole_number, words
+from engine.cli.outputs import check_output, explained
+from engine.cli.parser import (
+    LANGUAGE_HELP,
+    LARGEST_SEED,
+    CommandParser,
+    language,
+    whole_number,
+    words,
+)
 from engine.cli.running import DONE, FAILED, interruptible, run_command, run_parsed
 from engine.cli.speaking import describe_pair
 from engine.cli.voices import VoiceSources, read_voice
-from engine.errors import ExplainedError
+from engine.errors import VoiceFileError
 from engine.families import ModelPair
 from engine.files import replace_file
-from engine.types import Voice
+from engine.types import ModelDescription, Voice
 
 if TYPE_CHECKING:
     from engine.verify.subject import Subject
@@ -26,7 +33,8 @@ UNFAITHFUL, ERROR = 1, 2
 STDOUT = "-"
 
 EPILOG = """\
-Without --against-... and --golden the reference is the same pair of files in float32 on the CPU.
+Without --against-... and --golden the reference is the same pair of files in float32 on the CPU;
+a pair that runs in it anyway is only checked against itself.
 Only one model is in memory at a time.
 
 examples:
@@ -103,7 +111,7 @@ def _add_reference(parser: argparse.ArgumentParser) -> None:
 def _add_speech(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("speech").add_argument
     add("--text", type=words, help="what is spoken")
-    add("--language", type=words, default="auto", help="its language (default: %(default)s)")
+    add("--language", type=language, default="auto", help=f"its {LANGUAGE_HELP}")
     add(
         "--frames",
         type=whole_number(1, 4096),
@@ -152,14 +160,15 @@ def verify_pair(given: argparse.Namespace, console: Console) -> bool:
 
     thresholds = Thresholds(dict(parse_threshold(text) for text in given.threshold))
     if given.json not in (None, STDOUT):
-        check_output(Path(given.json))
+        models = (given.model, given.codec, given.against_model, given.against_codec)
+        check_output(Path(given.json), (*models, given.voice, given.clip))
     pair = ModelPair(given.model, given.codec)
-    width = describe_pair(pair).width
+    description = describe_pair(pair)
     subject, against = _subjects(given, pair)
     spoken = SpokenText(
         text=DEFAULT_TEXT if given.text is None else given.text,
         language=given.language,
-        voice=None if given.voice is None else _voice(given.voice, width),
+        voice=None if given.voice is None else _voice(given.voice, description),
         speaker=given.speaker,
         instruct=given.instruct,
         frames=given.frames,
@@ -179,7 +188,9 @@ def verify_pair(given: argparse.Namespace, console: Console) -> bool:
     else:
         print(as_table(verdict))
         if given.json is not None:
-            _write(Path(given.json), as_json(verdict))
+            path = Path(given.json)
+            with explained(path):
+                replace_file(path, f"{as_json(verdict)}\n".encode())
     return verdict.passed
 
 
@@ -204,27 +215,20 @@ def _subjects(given: argparse.Namespace, pair: ModelPair) -> tuple[Subject, Subj
     return subject, Subject(other, given.against_device or "cpu", given.against_precision or "f32")
 
 
-def _voice(path: Path, width: int) -> Voice | None:
-    """The voice that a name stands for; raises VoiceFileError and RequestError."""
+def _voice(path: Path, description: ModelDescription) -> Voice | None:
+    """The voice that a name stands for; raises VoiceFileError, RequestError and ModeError."""
+    if not path.name:
+        raise VoiceFileError(f"{path} is a folder.", "Name a voice in it.")
     kind = path.suffix.lower()
     stem = path.with_suffix("") if kind in (".spk", ".rvq") else path
     embedding = stem.with_name(f"{stem.name}.spk")
     codes = stem.with_name(f"{stem.name}.rvq")
     alone = kind == ".spk" or (kind != ".rvq" and not codes.exists())
     if alone:
-        return read_voice(VoiceSources(embedding=embedding), width, Console()).voice
+        return read_voice(VoiceSources(embedding=embedding), description, Console()).voice
     transcript = stem.with_name(f"{stem.name}.txt")
     sources = VoiceSources(None, embedding, codes, transcript)
-    return read_voice(sources, width, Console()).voice
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        replace_file(path, f"{text}\n".encode())
-    except OSError as error:
-        raise ExplainedError(
-            f"{path} cannot be written: {error.strerror}.", "Choose another file."
-        ) from error
+    return read_voice(sources, description, Console()).voice
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ Value: TypeAlias = Scalar | tuple[Scalar, ...]
 
 MAX_HEADER_BYTES: Final = 32 << 20  # a vocabulary of 150,000 tokens with its merges takes 6 MB
 MAX_ENTRIES: Final = 1 << 16  # of the metadata, of the directory
+MAX_VALUES: Final = 1 << 22  # of the metadata: each becomes an object of many times its size
 MAX_ALIGNMENT: Final = 1 << 16
 MAX_DIMENSIONS: Final = 4
 MAX_ELEMENTS: Final = (1 << 63) - 1
@@ -166,6 +167,7 @@ class Header:
         self._file_bytes = file_bytes
         self._data = bytearray()  # the file from byte 0 on, as far as it was needed
         self._position = 0
+        self._values = 0  # of the metadata so far
         self._part = "the header"
 
     def parse(self) -> tuple[Mapping[str, Value], Mapping[str, TensorInfo]]:
@@ -283,6 +285,7 @@ class Header:
             raise self._error("is an array of arrays, which is not read here", REMAKE)
         if kind == _STRING:
             self._check_count(count, _U64.size, "strings")
+            self._add_values(count)
             return tuple(self._strings(count))
         return self._numbers(kind, count)
 
@@ -291,6 +294,7 @@ class Header:
         if code is None:
             raise self._error(f"has the unknown value kind {kind}")
         self._check_count(count, Struct(f"<{code}").size, "numbers")
+        self._add_values(count)
         layout = Struct(f"<{count}{code}")
         self._reach(self._position + layout.size)  # before `unpack` builds anything
         values = self._unpack(layout)
@@ -355,6 +359,11 @@ class Header:
         room = min(self._file_bytes, MAX_HEADER_BYTES) - self._position
         if count * smallest > room:
             raise self._error(f"claims {count} {what}, more than fit into the file")
+
+    def _add_values(self, count: int) -> None:
+        self._values += count
+        if self._values > MAX_VALUES:
+            raise self._error(f"makes more than the {MAX_VALUES} values allowed in all")
 
     def _error(self, problem: str, hint: str = _DAMAGED) -> ModelFileError:
         return ModelFileError(f"{self._path}: {self._part} {problem}.", hint)

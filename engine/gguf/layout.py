@@ -24,8 +24,8 @@ RESIDUAL_UNITS = 3
 """Residual units (dilations 1, 3, 9) in each block of the codec decoder."""
 
 
-class StoredTensor(NamedTuple):
-    """One entry of a container's tensor directory."""
+class ExpectedTensor(NamedTuple):
+    """A tensor that a container has to hold."""
 
     name: str
     shape: Shape
@@ -129,71 +129,71 @@ def official_talker(size: Size, family: Family) -> TalkerDims:
     )
 
 
-def talker_tensors(dims: TalkerDims) -> Iterator[StoredTensor]:
+def talker_tensors(dims: TalkerDims) -> Iterator[ExpectedTensor]:
     """Every tensor of a talker file."""
     width, text = dims.talker.width, dims.text_width
-    yield StoredTensor("talker.text_embd.weight", (dims.text_vocabulary, text))
-    yield StoredTensor("talker.codec_embd.weight", (dims.codec_vocabulary, width))
+    yield ExpectedTensor("talker.text_embd.weight", (dims.text_vocabulary, text))
+    yield ExpectedTensor("talker.codec_embd.weight", (dims.codec_vocabulary, width))
     yield from _with_bias("talker.text_proj.fc1", (text, text))
     yield from _with_bias("talker.text_proj.fc2", (width, text))
-    yield StoredTensor("talker.codec_head.weight", (dims.codec_vocabulary, width))
-    yield StoredTensor("talker.output_norm.weight", (width,))
+    yield ExpectedTensor("talker.codec_head.weight", (dims.codec_vocabulary, width))
+    yield ExpectedTensor("talker.output_norm.weight", (width,))
     yield from _language_blocks("talker", dims.talker)
     yield from _predictor(dims)
     if dims.speaker_encoder is not None:
         yield from _speaker_encoder(dims.speaker_encoder)
 
 
-def codec_tensors(dims: CodecDims) -> Iterator[StoredTensor]:
+def codec_tensors(dims: CodecDims) -> Iterator[ExpectedTensor]:
     """Every tensor of a tokenizer file."""
     yield from _codec_encoder(dims)
     yield from _codec_decoder(dims)
 
 
-def _with_bias(stem: str, shape: Shape, outputs: int | None = None) -> Iterator[StoredTensor]:
-    yield StoredTensor(f"{stem}.weight", shape)
-    yield StoredTensor(f"{stem}.bias", (shape[0] if outputs is None else outputs,))
+def _with_bias(stem: str, shape: Shape, outputs: int | None = None) -> Iterator[ExpectedTensor]:
+    yield ExpectedTensor(f"{stem}.weight", shape)
+    yield ExpectedTensor(f"{stem}.bias", (shape[0] if outputs is None else outputs,))
 
 
-def _attention(stem: str, dims: TransformerDims) -> Iterator[StoredTensor]:
+def _attention(stem: str, dims: TransformerDims) -> Iterator[ExpectedTensor]:
     queries, keys = dims.heads * dims.head_width, dims.key_value_heads * dims.head_width
-    yield StoredTensor(f"{stem}.attn_q.weight", (queries, dims.width))
-    yield StoredTensor(f"{stem}.attn_k.weight", (keys, dims.width))
-    yield StoredTensor(f"{stem}.attn_v.weight", (keys, dims.width))
-    yield StoredTensor(f"{stem}.attn_output.weight", (dims.width, queries))
+    yield ExpectedTensor(f"{stem}.attn_q.weight", (queries, dims.width))
+    yield ExpectedTensor(f"{stem}.attn_k.weight", (keys, dims.width))
+    yield ExpectedTensor(f"{stem}.attn_v.weight", (keys, dims.width))
+    yield ExpectedTensor(f"{stem}.attn_output.weight", (dims.width, queries))
 
 
-def _gated_feed_forward(stem: str, dims: TransformerDims) -> Iterator[StoredTensor]:
-    yield StoredTensor(f"{stem}.ffn_gate.weight", (dims.feed_forward, dims.width))
-    yield StoredTensor(f"{stem}.ffn_up.weight", (dims.feed_forward, dims.width))
-    yield StoredTensor(f"{stem}.ffn_down.weight", (dims.width, dims.feed_forward))
+def _gated_feed_forward(stem: str, dims: TransformerDims) -> Iterator[ExpectedTensor]:
+    yield ExpectedTensor(f"{stem}.ffn_gate.weight", (dims.feed_forward, dims.width))
+    yield ExpectedTensor(f"{stem}.ffn_up.weight", (dims.feed_forward, dims.width))
+    yield ExpectedTensor(f"{stem}.ffn_down.weight", (dims.width, dims.feed_forward))
 
 
-def _language_blocks(prefix: str, dims: TransformerDims) -> Iterator[StoredTensor]:
+def _language_blocks(prefix: str, dims: TransformerDims) -> Iterator[ExpectedTensor]:
     for index in range(dims.blocks):
         stem = f"{prefix}.blk.{index}"
-        yield StoredTensor(f"{stem}.attn_norm.weight", (dims.width,))
+        yield ExpectedTensor(f"{stem}.attn_norm.weight", (dims.width,))
         yield from _attention(stem, dims)
-        yield StoredTensor(f"{stem}.attn_q_norm.weight", (dims.head_width,))
-        yield StoredTensor(f"{stem}.attn_k_norm.weight", (dims.head_width,))
-        yield StoredTensor(f"{stem}.ffn_norm.weight", (dims.width,))
+        yield ExpectedTensor(f"{stem}.attn_q_norm.weight", (dims.head_width,))
+        yield ExpectedTensor(f"{stem}.attn_k_norm.weight", (dims.head_width,))
+        yield ExpectedTensor(f"{stem}.ffn_norm.weight", (dims.width,))
         yield from _gated_feed_forward(stem, dims)
 
 
-def _predictor(dims: TalkerDims) -> Iterator[StoredTensor]:
+def _predictor(dims: TalkerDims) -> Iterator[ExpectedTensor]:
     width, later_groups = dims.predictor.width, range(dims.code_groups - 1)
     for group in later_groups:
         name = f"code_pred.codec_embd.{group}.weight"
-        yield StoredTensor(name, (dims.codebook_size, dims.talker.width))
+        yield ExpectedTensor(name, (dims.codebook_size, dims.talker.width))
     for group in later_groups:
-        yield StoredTensor(f"code_pred.lm_head.{group}.weight", (dims.codebook_size, width))
+        yield ExpectedTensor(f"code_pred.lm_head.{group}.weight", (dims.codebook_size, width))
     if dims.projects_to_predictor:
         yield from _with_bias("code_pred.mtp_proj", (width, dims.talker.width))
-    yield StoredTensor("code_pred.output_norm.weight", (width,))
+    yield ExpectedTensor("code_pred.output_norm.weight", (width,))
     yield from _language_blocks("code_pred", dims.predictor)
 
 
-def _speaker_encoder(dims: SpeakerEncoderDims) -> Iterator[StoredTensor]:
+def _speaker_encoder(dims: SpeakerEncoderDims) -> Iterator[ExpectedTensor]:
     channels, group = dims.channels, dims.channels // dims.scale
     joined = SPEAKER_BLOCKS * channels  # the outputs of all blocks, side by side
     yield from _with_bias("spk_enc.conv0", (channels, dims.mels, 5))
@@ -211,7 +211,7 @@ def _speaker_encoder(dims: SpeakerEncoderDims) -> Iterator[StoredTensor]:
     yield from _with_bias("spk_enc.fc", (dims.embedding, 2 * joined, 1))
 
 
-def _codec_encoder(dims: CodecDims) -> Iterator[StoredTensor]:
+def _codec_encoder(dims: CodecDims) -> Iterator[ExpectedTensor]:
     encoder, inner = dims.encoder, dims.encoder.transformer
     channels, layer = encoder.filters, 0
     yield from _with_bias("tok_enc.conv.0", (channels, 1, encoder.kernel))
@@ -230,31 +230,31 @@ def _codec_encoder(dims: CodecDims) -> Iterator[StoredTensor]:
         stem = f"tok_enc.blk.{index}"
         yield from _with_bias(f"{stem}.attn_norm", (inner.width,))
         yield from _attention(stem, inner)
-        yield StoredTensor(f"{stem}.attn_scale", (inner.width,))
+        yield ExpectedTensor(f"{stem}.attn_scale", (inner.width,))
         yield from _with_bias(f"{stem}.ffn_norm", (inner.width,))
-        yield StoredTensor(f"{stem}.ffn_up.weight", (inner.feed_forward, inner.width))
-        yield StoredTensor(f"{stem}.ffn_down.weight", (inner.width, inner.feed_forward))
-        yield StoredTensor(f"{stem}.ffn_scale", (inner.width,))
-    yield StoredTensor("tok_enc.downsample.weight", (inner.width, inner.width, 4))
+        yield ExpectedTensor(f"{stem}.ffn_up.weight", (inner.feed_forward, inner.width))
+        yield ExpectedTensor(f"{stem}.ffn_down.weight", (inner.width, inner.feed_forward))
+        yield ExpectedTensor(f"{stem}.ffn_scale", (inner.width,))
+    yield ExpectedTensor("tok_enc.downsample.weight", (inner.width, inner.width, 4))
     code = encoder.codebook_width
     for quantizer in ("vq_semantic", "vq_acoustic"):
-        yield StoredTensor(f"tok_enc.{quantizer}.input_proj.weight", (code, inner.width, 1))
-        yield StoredTensor(f"tok_enc.{quantizer}.output_proj.weight", (inner.width, code, 1))
+        yield ExpectedTensor(f"tok_enc.{quantizer}.input_proj.weight", (code, inner.width, 1))
+        yield ExpectedTensor(f"tok_enc.{quantizer}.output_proj.weight", (inner.width, code, 1))
     yield from _codebooks("tok_enc.vq_semantic", "tok_enc.vq_acoustic", dims, code)
 
 
-def _codebooks(first: str, rest: str, dims: CodecDims, width: int) -> Iterator[StoredTensor]:
-    yield StoredTensor(f"{first}.0.codebook", (dims.codebook_size, width))
+def _codebooks(first: str, rest: str, dims: CodecDims, width: int) -> Iterator[ExpectedTensor]:
+    yield ExpectedTensor(f"{first}.0.codebook", (dims.codebook_size, width))
     for index in range(dims.codebooks - 1):
-        yield StoredTensor(f"{rest}.{index}.codebook", (dims.codebook_size, width))
+        yield ExpectedTensor(f"{rest}.{index}.codebook", (dims.codebook_size, width))
 
 
-def _codec_decoder(dims: CodecDims) -> Iterator[StoredTensor]:
+def _codec_decoder(dims: CodecDims) -> Iterator[ExpectedTensor]:
     decoder = dims.decoder
     code, latent = decoder.quantizer_width // 2, decoder.latent
     for quantizer in ("vq_first", "vq_rest"):
         name = f"tok_dec.{quantizer}.output_proj.weight"
-        yield StoredTensor(name, (decoder.quantizer_width, code, 1))
+        yield ExpectedTensor(name, (decoder.quantizer_width, code, 1))
     yield from _codebooks("tok_dec.vq_first", "tok_dec.vq_rest", dims, code)
     yield from _with_bias("tok_dec.pre_conv", (latent, decoder.quantizer_width, 3))
     yield from _pre_transformer(decoder)
@@ -265,7 +265,7 @@ def _codec_decoder(dims: CodecDims) -> Iterator[StoredTensor]:
         yield from _with_bias(f"{stem}.norm", (latent,))
         yield from _with_bias(f"{stem}.pwconv1", (4 * latent, latent))
         yield from _with_bias(f"{stem}.pwconv2", (latent, 4 * latent))
-        yield StoredTensor(f"{stem}.gamma", (latent,))
+        yield ExpectedTensor(f"{stem}.gamma", (latent,))
     yield from _with_bias("tok_dec.dec.0.conv", (decoder.width, latent, 7))
     channels = decoder.width
     for index, rate in enumerate(decoder.rates, start=1):
@@ -284,24 +284,24 @@ def _codec_decoder(dims: CodecDims) -> Iterator[StoredTensor]:
     yield from _with_bias(f"tok_dec.dec.{last + 1}.conv", (1, channels, 7))
 
 
-def _pre_transformer(decoder: CodecDecoderDims) -> Iterator[StoredTensor]:
+def _pre_transformer(decoder: CodecDecoderDims) -> Iterator[ExpectedTensor]:
     inner = decoder.transformer
     yield from _with_bias("tok_dec.pre_tfm.input_proj", (inner.width, decoder.latent))
     yield from _with_bias("tok_dec.pre_tfm.output_proj", (decoder.latent, inner.width))
-    yield StoredTensor("tok_dec.pre_tfm.norm.weight", (inner.width,))
+    yield ExpectedTensor("tok_dec.pre_tfm.norm.weight", (inner.width,))
     for index in range(inner.blocks):
         stem = f"tok_dec.pre_tfm.blk.{index}"
-        yield StoredTensor(f"{stem}.attn_norm.weight", (inner.width,))
+        yield ExpectedTensor(f"{stem}.attn_norm.weight", (inner.width,))
         yield from _attention(stem, inner)
-        yield StoredTensor(f"{stem}.attn_scale", (inner.width,))
-        yield StoredTensor(f"{stem}.ffn_norm.weight", (inner.width,))
+        yield ExpectedTensor(f"{stem}.attn_scale", (inner.width,))
+        yield ExpectedTensor(f"{stem}.ffn_norm.weight", (inner.width,))
         yield from _gated_feed_forward(stem, inner)
-        yield StoredTensor(f"{stem}.ffn_scale", (inner.width,))
+        yield ExpectedTensor(f"{stem}.ffn_scale", (inner.width,))
 
 
-def _snake(stem: str, channels: int) -> Iterator[StoredTensor]:
-    yield StoredTensor(f"{stem}.alpha", (channels,))
-    yield StoredTensor(f"{stem}.beta", (channels,))
+def _snake(stem: str, channels: int) -> Iterator[ExpectedTensor]:
+    yield ExpectedTensor(f"{stem}.alpha", (channels,))
+    yield ExpectedTensor(f"{stem}.beta", (channels,))
 
 
 class Variant(Enum):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -23,9 +24,6 @@ from engine.gguf.writer import (
     write_gguf,
 )
 from engine.types import CancelToken, Progress
-
-TARGETS: Final = (Variant.BF16, Variant.Q8_0, Variant.Q4_K_M)
-"""What `quantize_file` makes."""
 
 PIECE_VALUES: Final = 1 << 20
 """Values held at a time: whole blocks of every type, the pace of progress and cancelling."""
@@ -70,6 +68,22 @@ def quantize_file(
         tensors = [_new_tensor(file, info, variant) for info in file.tensors.values()]
         metadata = with_file_type(copied_metadata(source), variant.name)
         write_gguf(target, metadata, tensors, progress, cancel)
+
+
+def told_unfitting(path: Path, variant: Variant) -> str:
+    """How many tensors of a file were to become `variant` but are F16, in a sentence.
+
+    Those are the ones whose rows do not fill whole blocks. Empty if there are none. Raises
+    ModelFileError.
+    """
+    with GgufFile.open(path) as file:
+        kinds = Counter(info.type for info in file.tensors.values())
+    left = kinds[TensorType.F16]
+    wanted = {int(variant.matrices), int(variant.embeddings)}
+    total = left + sum(count for kind, count in kinds.items() if int(kind) in wanted)
+    if not left:
+        return ""
+    return f"note: {left} of {total} tensors do not fit the blocks of {variant.name}: they are F16."
 
 
 def stored_bytes(values: Tensor, kind: TensorType, where: str) -> memoryview:

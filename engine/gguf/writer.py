@@ -41,7 +41,7 @@ def refuse_to_replace(target: Path, *, force: bool) -> None:
     """Raise `ModelFileError` if `target` exists, unless it may be replaced."""
     if target.exists() and not force:
         message = f"{target} exists already."
-        raise ModelFileError(message, "Choose another name, or say --force to replace it.")
+        raise ModelFileError(message, "Choose another name, or add --force.")
 
 
 def write_gguf(
@@ -89,11 +89,15 @@ def pack_metadata(entries: Iterable[tuple[str, Value]]) -> list[tuple[str, bytes
 def copied_metadata(path: Path) -> list[tuple[str, bytes]]:
     """The metadata of a GGUF file, byte for byte, without the alignment of that file.
 
-    Raises `ModelFileError` as opening the file does.
+    Raises `ModelFileError` when the file cannot be read or its header is damaged.
     """
-    with FileIO(path) as file:
-        header = _KeepingHeader(file, path, file.seek(0, 2))
-        metadata, _ = header.parse()
+    try:
+        with FileIO(path) as file:
+            header = _KeepingHeader(file, path, file.seek(0, 2))
+            metadata, _ = header.parse()
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror or error}."
+        raise ModelFileError(message, "Check the name and the disk.") from error
     entries = zip(metadata, header.packed, strict=True)
     return [(key, value) for key, value in entries if key != "general.alignment"]
 

@@ -9,12 +9,14 @@ from torch import Tensor
 from engine.nn.rope import RotaryTable, rotate
 from engine.nn.state import AttentionWindow
 
+QUERY_ROWS = 256  # positions computed at once: bounds the memory of the scores of a long prompt
+
 
 class KeyValueCache:
     """Keys (after RoPE) and values of every layer, in buffers that are written in place.
 
-    The buffers are as long as the longest utterance allowed; the system gives memory to the part
-    that was really written.
+    The buffers are as long as the longest utterance allowed. In main memory only the part that was
+    written takes room; an accelerator sets all of it aside.
     """
 
     def __init__(
@@ -27,10 +29,6 @@ class KeyValueCache:
         self.keys = [torch.empty(shape, device=device, dtype=dtype) for _ in range(layers)]
         self.values = [torch.empty(shape, device=device, dtype=dtype) for _ in range(layers)]
         self.length = 0
-
-    @property
-    def batch(self) -> int:
-        return self.keys[0].shape[0]
 
     @property
     def capacity(self) -> int:
@@ -70,6 +68,13 @@ def causal_attention(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     batch, heads, length, width = queries.shape
     groups = keys.shape[1]
     seen = keys.shape[2]
+    if length > QUERY_ROWS:
+        parts = []
+        for first in range(0, length, QUERY_ROWS):
+            rows = queries[:, :, first : first + QUERY_ROWS]
+            end = seen - length + first + rows.shape[2]
+            parts.append(causal_attention(rows, keys[:, :, :end], values[:, :, :end]))
+        return torch.cat(parts, dim=1)
     queries = queries.reshape(batch, groups, heads // groups * length, width)
     scores = (queries @ keys.transpose(-1, -2)).float() * width**-0.5  # [B, Hkv, H/Hkv*T, S]
     if length > 1:

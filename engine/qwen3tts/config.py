@@ -14,6 +14,8 @@ from engine.types import Family
 ARCHITECTURE = "qwen3-tts"
 RESERVED_CODES = 1024  # ids at the end of the codec vocabulary that are never spoken, but for EOS
 
+SHOWN = 5  # wrong ids in a message
+
 
 @dataclass(frozen=True)
 class StackConfig:
@@ -153,19 +155,30 @@ def _stack(file: GgufFile, prefix: str) -> StackConfig:
         blocks=_positive(file, f"{prefix}.block_count"),
         heads=heads,
         vocabulary=_positive(file, f"{prefix}.vocab_size"),
-        rope_base=file.number(f"{prefix}.rope.freq_base"),
-        eps=file.number(f"{prefix}.attention.layer_norm_rms_epsilon"),
+        rope_base=_above_zero(file, f"{prefix}.rope.freq_base"),
+        eps=_above_zero(file, f"{prefix}.attention.layer_norm_rms_epsilon"),
     )
 
 
 def _positive(file: GgufFile, key: str) -> int:
     value = file.integer(key)
     if not 0 < value < 2**31:
-        raise ModelFileError(
-            f"{file.path} gives {value} for {key}, which cannot be right.",
-            "The file is damaged; download it again.",
-        )
+        raise _impossible(file, key, value)
     return value
+
+
+def _above_zero(file: GgufFile, key: str) -> float:
+    value = file.number(key)
+    if value <= 0:
+        raise _impossible(file, key, value)
+    return value
+
+
+def _impossible(file: GgufFile, key: str, value: float) -> ModelFileError:
+    return ModelFileError(
+        f"{file.path} gives {value} for {key}, which cannot be right.",
+        "The file is damaged; download it again.",
+    )
 
 
 def _table(file: GgufFile, names_key: str, ids_key: str) -> Mapping[str, int]:
@@ -184,7 +197,11 @@ def _mismatch(file: GgufFile, first: str, second: str) -> ModelFileError:
 
 
 def _check_ids(file: GgufFile, config: TalkerConfig) -> None:
-    """Every id must be a row of its table: a wild one would read beyond it."""
+    """Every id must be a row of its table: a wild one would read beyond it.
+
+    The first code of a frame is one of those before the reserved ones, and the codec and the
+    predictor have as many for every other.
+    """
     rows = config.talker.vocabulary
     codec = vars(config.codec) | dict(config.languages) | dict(config.speakers)
     wild = [f"{name} = {row}" for name, row in codec.items() if not 0 <= row < rows]
@@ -198,12 +215,13 @@ def _check_ids(file: GgufFile, config: TalkerConfig) -> None:
         for dialect in config.dialects.values()
         if dialect not in config.languages
     ]
-    if config.predictor.vocabulary > rows - RESERVED_CODES:
+    if config.predictor.vocabulary != rows - RESERVED_CODES:
         wild.append(f"predictor vocabulary = {config.predictor.vocabulary}")
     if config.codebooks < 2:
         wild.append(f"num_code_groups = {config.codebooks}")
     if wild:
         raise ModelFileError(
-            f"{file.path} names ids that its tables do not have: {', '.join(wild)}.",
+            f"{file.path} names ids that its tables do not have: {', '.join(wild[:SHOWN])}.",
             "The file is damaged; download it again.",
+            detail="\n".join(wild),
         )

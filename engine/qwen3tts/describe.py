@@ -6,9 +6,7 @@ from collections import Counter
 
 from engine.gguf.reader import GgufFile
 from engine.qwen3tts.config import ARCHITECTURE, read_talker_config
-from engine.types import ModelDescription
-
-SIZES = {"0b6": "0.6B", "1b7": "1.7B"}
+from engine.types import SIZE_NAMES, ModelDescription
 
 
 def describe_talker(file: GgufFile) -> ModelDescription:
@@ -23,7 +21,7 @@ def describe_talker(file: GgufFile) -> ModelDescription:
         architecture=ARCHITECTURE,
         family=config.family,
         name=file.string("general.name", default=file.path.stem),
-        size=SIZES.get(config.size, config.size),
+        size=SIZE_NAMES.get(config.size, config.size),
         precision=bytes_by_type.most_common(1)[0][0] if bytes_by_type else "",
         file_bytes=file.file_bytes,
         width=config.talker.width,
@@ -31,4 +29,7 @@ def describe_talker(file: GgufFile) -> ModelDescription:
         languages=tuple(config.languages),
         speakers=tuple(config.speakers),
         dialects=dict(config.dialects),
+        codebooks=config.codebooks,
+        codebook_size=config.predictor.vocabulary,
+        ignores_instruct=config.ignores_instruct,
     )

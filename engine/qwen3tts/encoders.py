@@ -13,7 +13,7 @@ from engine.gguf.reader import GgufFile
 from engine.qwen3tts.codec.encoder import CodecEncoder, build_codec_encoder
 from engine.qwen3tts.mel import LogMel
 from engine.qwen3tts.speaker import SAMPLE_RATE, SpeakerEncoder, build_speaker_encoder
-from engine.runtime import Runtime
+from engine.runtime import Runtime, memory_errors
 from engine.types import CancelToken, Codes, LengthRule, Probe, Samples
 
 
@@ -21,7 +21,7 @@ class VoiceEncoders:
     """What a recording says: whose voice it is, and the codes of its sound.
 
     Both raise ModelFileError when the encoder cannot be read, AudioFileError when the recording
-    is too short or holds values that are not numbers, and Cancelled.
+    is too short or holds values that are not numbers, MemoryError, and Cancelled.
     """
 
     def __init__(self, talker: Path, codec: Path, width: int, runtime: Runtime) -> None:
@@ -32,6 +32,7 @@ class VoiceEncoders:
         self._speaker_encoder: SpeakerEncoder | None = None
         self._codec_encoder: CodecEncoder | None = None
 
+    @memory_errors()
     def embedding(
         self, samples: Samples, cancel: CancelToken | None = None, probe: Probe | None = None
     ) -> NDArray[np.float32]:
@@ -46,6 +47,7 @@ class VoiceEncoders:
         vector: NDArray[np.float32] = self._speaker_encoder(mel, probe).cpu().numpy()
         return vector
 
+    @memory_errors()
     def codes(
         self,
         samples: Samples,
@@ -58,7 +60,7 @@ class VoiceEncoders:
         if self._codec_encoder is None:
             with GgufFile.open(self._codec) as file:
                 self._codec_encoder = build_codec_encoder(file, self._runtime, cancel=cancel)
-        wave = torch.from_numpy(np.ascontiguousarray(samples, np.float32))
+        wave = torch.tensor(samples, dtype=torch.float32)
         codes: Codes = self._codec_encoder.encode(wave, rule, cancel, probe).cpu().numpy()
         return codes
 

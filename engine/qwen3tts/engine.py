@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from engine.errors import ModeError, RequestError
+from engine.errors import RequestError
 from engine.qwen3tts.codec.decoder import CodecDecoder
 from engine.qwen3tts.codec.priming import PrimedStates
 from engine.qwen3tts.config import TalkerConfig
@@ -16,9 +16,10 @@ from engine.qwen3tts.encoders import VoiceEncoders
 from engine.qwen3tts.generation import FrameLoop
 from engine.qwen3tts.predictor import CodePredictor
 from engine.qwen3tts.prompt import PromptBuilder, PromptParts, Templates, plan_prompt
-from engine.qwen3tts.rules import CheckedRequest, check_request
+from engine.qwen3tts.rules import CheckedRequest, check_can_learn, check_request
 from engine.qwen3tts.speech import TakeStream
 from engine.qwen3tts.talker import Talker
+from engine.runtime import Runtime, memory_errors
 from engine.types import (
     AudioChunk,
     CancelToken,
@@ -39,6 +40,7 @@ class ModelParts:
     """What `loading` builds out of the two files."""
 
     description: ModelDescription
+    runtime: Runtime  # of talker and predictor; the codec is always in float32
     config: TalkerConfig
     sampling: Sampling  # the defaults that the talker file gives
     templates: Templates
@@ -65,6 +67,8 @@ class Qwen3TtsEngine:
         self._encoders = parts.encoders
         self._primed = PrimedStates(parts.decoder)
         self.description = parts.description
+        self.device = str(parts.runtime.device)
+        self.precision = parts.runtime.precision
         self.default_sampling = parts.sampling
         self.sample_rate = parts.decoder.config.sample_rate
         self.frame_samples = parts.decoder.config.frame_samples
@@ -88,8 +92,9 @@ class Qwen3TtsEngine:
         """Speak a request; nothing is computed before the first chunk is asked for.
 
         Chunks of different takes alternate; those of one take follow each other without a gap.
-        Raises ModeError and RequestError at once, and Cancelled from the iterator within one frame
-        after `cancel` was set.
+        Raises ModeError and RequestError at once. Within one frame after `cancel` was set, the
+        iterator gives the frames that were made until then, and raises Cancelled. It also raises
+        MemoryError, and ModelFileError where the model's numbers overflow.
         """
         checked = check_request(request, self._config, self.codebook_size)
         parts = self._plan(checked, request.sampling)
@@ -109,13 +114,10 @@ class Qwen3TtsEngine:
         The x-vector is of the whole recording, whatever `rule` makes of its last frame. Add the
         transcript to clone in context, or drop the codes to take the voice alone. The first call
         loads the encoders. Raises ModeError if the model has no speaker encoder, AudioFileError
-        if the recording is too short or holds no numbers, and Cancelled.
+        if the recording is too short or holds no numbers, ModelFileError if an encoder cannot be
+        read, MemoryError, and Cancelled.
         """
-        if not self.description.has_speaker_encoder:
-            raise ModeError(
-                f"This {self._config.family} model cannot learn a voice from a recording.",
-                "Load a base model.",
-            )
+        check_can_learn(self.description)
         codes = self._encoders.codes(samples, rule, cancel, probe)
         return Voice(self._encoders.embedding(samples, cancel, probe), codes)
 
@@ -134,17 +136,18 @@ class Qwen3TtsEngine:
     def _run(
         self, request: SpeechRequest, parts: PromptParts, cancel: CancelToken, probe: Probe | None
     ) -> Iterator[AudioChunk]:
-        prompt = self._builder.build(parts)
-        if probe is not None:
-            probe("prompt-ids", torch.tensor(parts.utterance_ids))
-            probe("talker-input-embed", prompt.embeds[0])
-            probe("trailing-text-hidden", prompt.trailing)
-            probe("tts-pad-embed", prompt.pad)
-        loop = FrameLoop(self._talker, self._predictor, self._config, request.sampling)
-        takes = len(request.seeds)
-        if parts.reference_codes is None:
-            state = self._decoder.new_state(takes)
-        else:
-            state = self._primed.behind(parts.reference_codes, takes, cancel)
-        stream = TakeStream(self._decoder, state, takes, request.piece_frames)
-        yield from stream.chunks(loop.frames(prompt, request.seeds, cancel, probe))
+        with memory_errors():
+            prompt = self._builder.build(parts)
+            if probe is not None:
+                probe("prompt-ids", torch.tensor(parts.utterance_ids))
+                probe("talker-input-embed", prompt.embeds[0])
+                probe("trailing-text-hidden", prompt.trailing)
+                probe("tts-pad-embed", prompt.pad)
+            loop = FrameLoop(self._talker, self._predictor, self._config, request.sampling)
+            takes = len(request.seeds)
+            if parts.reference_codes is None:
+                state = self._decoder.new_state(takes)
+            else:
+                state = self._primed.behind(parts.reference_codes, takes, cancel)
+            stream = TakeStream(self._decoder, state, takes, request.piece_frames)
+            yield from stream.chunks(loop.frames(prompt, request.seeds, cancel, probe))

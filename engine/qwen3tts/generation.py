@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from engine.errors import ModelFileError
 from engine.nn.attention import KeyValueCache
 from engine.qwen3tts.config import TalkerConfig
 from engine.qwen3tts.philox import frame_uniforms
@@ -33,7 +34,8 @@ class CodeFrame:
 class _Lanes:
     """The takes that still speak, row by row."""
 
-    takes: Tensor  # [B]
+    takes: tuple[int, ...]
+    places: Tensor  # [B], the same on the device
     hidden: Tensor  # [B, width], of the newest position
     cache: KeyValueCache
     frame_cache: KeyValueCache
@@ -62,7 +64,8 @@ class FrameLoop:
         """Yield frames until every take has ended or `max_frames` is reached.
 
         When the last take ends by itself, a frame without takes tells so. Raises Cancelled within
-        one frame, or one block of the prefill, after the token is set.
+        one frame, or one block of the prefill, after the token is set, and ModelFileError where
+        the model's numbers overflow.
         """
         codebooks, eos = self._config.codebooks, self._config.codec.eos
         device = prompt.embeds.device
@@ -75,19 +78,23 @@ class FrameLoop:
             uniforms = numbers[index % UNIFORM_FRAMES]
 
             logits = self._talker.logits(lanes.hidden)
-            first = lanes.sampler.draw(logits, uniforms[lanes.takes, 0], index)
-            speaking = first != eos
-            ended = tuple(lanes.takes[~speaking].tolist())
+            first = lanes.sampler.draw(logits, uniforms[lanes.places, 0], index)
+            # The only look at values of the device in a frame: each one waits for it.
+            over, finite = torch.stack((first == eos, logits.isfinite().all(dim=-1))).tolist()
+            if not all(finite):
+                raise _no_numbers()
+            ended = tuple(take for take, end in zip(lanes.takes, over, strict=True) if end)
             if ended:
-                rows = speaking.nonzero()[:, 0]
-                if not len(rows):
+                rows = [row for row, end in enumerate(over) if not end]
+                if not rows:
                     yield CodeFrame((), first.new_empty(0, codebooks), ended)
                     return
-                lanes, first = self._keep(lanes, rows), first[rows]
+                kept = torch.tensor(rows, device=device)
+                lanes, first = self._keep(lanes, rows, kept), first[kept]
 
             early = probe if index == 0 else None
-            codes, row = self._frame(lanes, first, uniforms[lanes.takes], early)
-            yield CodeFrame(tuple(lanes.takes.tolist()), codes, ended)
+            codes, row = self._frame(lanes, first, uniforms[lanes.places], early)
+            yield CodeFrame(lanes.takes, codes, ended)
 
             if index + 1 < self._sampling.max_frames:
                 row = row + prompt.overlay(index)
@@ -117,20 +124,22 @@ class FrameLoop:
         rows = torch.zeros(lanes, dtype=torch.long, device=hidden.device)
         sampler = TalkerSampler(self._sampling, lanes, self._config, hidden.device)
         return _Lanes(
-            takes=torch.arange(lanes, device=hidden.device),
+            takes=tuple(range(lanes)),
+            places=torch.arange(lanes, device=hidden.device),
             hidden=hidden[:, -1].expand(lanes, -1),
             cache=cache if lanes == 1 else cache.select(rows),
             frame_cache=self._predictor.new_cache(lanes),
             sampler=sampler,
         )
 
-    def _keep(self, lanes: _Lanes, rows: Tensor) -> _Lanes:
-        """Drop the takes that have ended."""
-        lanes.sampler.select(rows)
+    def _keep(self, lanes: _Lanes, rows: list[int], kept: Tensor) -> _Lanes:
+        """Drop the takes that have ended; `kept` are the rows that stay, on the device."""
+        lanes.sampler.select(kept)
         return _Lanes(
-            takes=lanes.takes[rows],
-            hidden=lanes.hidden[rows],
-            cache=lanes.cache.select(rows),
+            takes=tuple(lanes.takes[row] for row in rows),
+            places=lanes.places[kept],
+            hidden=lanes.hidden[kept],
+            cache=lanes.cache.select(kept),
             frame_cache=self._predictor.new_cache(len(rows)),
             sampler=lanes.sampler,
         )
@@ -148,3 +157,11 @@ class FrameLoop:
         embedding = self._talker.codec(first)
         frame = self._predictor((lanes.hidden, embedding), first, draw, lanes.frame_cache)
         return frame.codes, embedding + frame.embedding
+
+
+def _no_numbers() -> ModelFileError:
+    return ModelFileError(
+        "The model computed values that are no numbers.",
+        "Its file is damaged, or its values do not fit the precision: download it again, or "
+        "choose the precision f32.",
+    )

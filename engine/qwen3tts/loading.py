@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.errors import ModelFileError
+from engine.errors import ModelFileError, RequestError
 from engine.gguf.reader import GgufFile
 from engine.gguf.weights import Weights
 from engine.qwen3tts.codec.config import DecoderConfig, read_decoder_config
@@ -15,6 +15,7 @@ from engine.qwen3tts.encoders import VoiceEncoders
 from engine.qwen3tts.engine import ModelParts
 from engine.qwen3tts.predictor import CodePredictor
 from engine.qwen3tts.prompt import Templates
+from engine.qwen3tts.rules import check_sampling
 from engine.qwen3tts.talker import Talker
 from engine.runtime import Runtime
 from engine.text.bpe import BytePairTokenizer
@@ -39,6 +40,7 @@ def load_model(
         codec_config = read_decoder_config(codec_file)
         _check_pair(talker_file, config, codec_config)
         templates = Templates(_read_tokenizer(talker_file, config), config)
+        sampling = _default_sampling(talker_file)
 
         sizes = [_bytes_to_read(talker_file), _bytes_to_read(codec_file)]
         meter = _Meter(progress, sum(sizes))
@@ -52,8 +54,9 @@ def load_model(
 
         return ModelParts(
             description=describe_talker(talker_file),
+            runtime=runtime,
             config=config,
-            sampling=_default_sampling(talker_file),
+            sampling=sampling,
             templates=templates,
             talker=talker,
             predictor=predictor,
@@ -112,7 +115,10 @@ def _read_tokenizer(file: GgufFile, config: TalkerConfig) -> BytePairTokenizer:
 
 
 def _default_sampling(file: GgufFile) -> Sampling:
-    """The sampling that the checkpoint recommends; what it does not say stays as it is."""
+    """The sampling that the checkpoint recommends; what it does not say stays as it is.
+
+    Without its limit of frames: at 8192 a take that does not end would last 11 minutes.
+    """
     usual = Sampling()
 
     def stack(prefix: str, stack: StackSampling) -> StackSampling:
@@ -124,11 +130,19 @@ def _default_sampling(file: GgufFile) -> Sampling:
         )
 
     penalty = file.number("generation.repetition_penalty", usual.repetition_penalty)
-    return Sampling(
+    sampling = Sampling(
         talker=stack("", usual.talker),
         predictor=stack("subtalker_", usual.predictor),
         repetition_penalty=_plain(penalty),
     )
+    try:
+        check_sampling(sampling)
+    except RequestError as error:
+        raise ModelFileError(
+            f"{file.path} recommends a sampling that cannot be used: {error.message}",
+            "The file is damaged; download it again.",
+        ) from error
+    return sampling
 
 
 def _plain(value: float) -> float:

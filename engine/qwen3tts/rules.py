@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +10,19 @@ from numpy.typing import NDArray
 
 from engine.errors import ModeError, RequestError
 from engine.qwen3tts.config import TalkerConfig
-from engine.types import Codes, Family, Layout, Sampling, SpeechRequest, StackSampling, Voice
+from engine.types import (
+    Codes,
+    Family,
+    Layout,
+    ModelDescription,
+    Sampling,
+    SpeechRequest,
+    StackSampling,
+    Voice,
+)
 
 AUTO_LANGUAGE = "auto"
+LARGEST_FACTOR = 1000.0  # of temperature and penalty: far beyond, float32 has no numbers left
 
 
 @dataclass(frozen=True)
@@ -30,6 +40,19 @@ class CheckedRequest:
     notices: tuple[str, ...]  # what is ignored, worded for the user
 
 
+@dataclass(frozen=True)
+class _Abilities:
+    """What the rules ask of a model; the header of its file is enough to know it."""
+
+    family: Family
+    width: int
+    codebooks: int
+    codebook_size: int
+    languages: Collection[str]
+    speakers: Collection[str]
+    ignores_instruct: bool
+
+
 def check_request(
     request: SpeechRequest, config: TalkerConfig, codebook_size: int
 ) -> CheckedRequest:
@@ -38,35 +61,98 @@ def check_request(
     Raises ModeError where the loaded family cannot do what is asked, RequestError where a
     parameter is missing, out of range or unknown.
     """
-    text = request.text.strip()
-    if not text:
-        raise RequestError("There is no text to speak.", "Type at least one word.")
-    _check_mode(request, config)
-    _check_sampling(request.sampling)
-    _check_seeds(request)
+    abilities = _Abilities(
+        family=config.family,
+        width=config.talker.width,
+        codebooks=config.codebooks,
+        codebook_size=codebook_size,
+        languages=config.languages,
+        speakers=config.speakers,
+        ignores_instruct=config.ignores_instruct,
+    )
+    notices = _check(request, abilities)
     voice = request.voice or Voice()
-    _check_voice(voice, config, codebook_size)
-    speaker = _speaker(request, config)
-    instruct = (request.instruct or "").strip()
-    notices: tuple[str, ...] = ()
-    if instruct and config.ignores_instruct:
-        notices = ("The 0.6B custom-voice model does not follow instructions; they were ignored.",)
-        instruct = ""
+    speaker = _plain_name(request.speaker)
+    instruct = "" if config.ignores_instruct else (request.instruct or "").strip()
     return CheckedRequest(
-        text=text,
+        text=request.text.strip(),
         language=_language(request, config),
-        speaker=None if speaker is None else config.speakers[speaker],
-        embedding=voice.embedding,
-        codes=voice.codes,
+        speaker=config.speakers[speaker] if speaker else None,
+        embedding=None if voice.embedding is None else np.array(voice.embedding, np.float32),
+        codes=None if voice.codes is None else np.array(voice.codes, np.int64, order="C"),
         transcript=(voice.transcript or "").strip(),
         instruct=instruct,
-        streaming_text=_streams_text(request, config),
+        streaming_text=_streams_text(request),
         notices=notices,
     )
 
 
-def _check_mode(request: SpeechRequest, config: TalkerConfig) -> None:
-    family = config.family
+def check_described(request: SpeechRequest, description: ModelDescription) -> tuple[str, ...]:
+    """`check_request` for a model that is not loaded: what will be ignored, in sentences.
+
+    Raises the same errors. Whether the prompt fits into the context is left to the loaded model.
+    """
+    abilities = _Abilities(
+        family=description.family,
+        width=description.width,
+        codebooks=description.codebooks,
+        codebook_size=description.codebook_size,
+        languages=description.languages,
+        speakers=description.speakers,
+        ignores_instruct=description.ignores_instruct,
+    )
+    return _check(request, abilities)
+
+
+def check_can_learn(description: ModelDescription) -> None:
+    """Raise ModeError unless the model can make a voice out of a recording."""
+    if description.has_speaker_encoder:
+        return
+    if description.family is Family.BASE:
+        raise ModeError(
+            f"{description.path} has no speaker encoder, so it cannot learn a voice from a "
+            "recording.",
+            "Get a base model file that has one, or use the .spk file of the voice.",
+        )
+    raise ModeError(
+        f"This {description.family} model cannot learn a voice from a recording.",
+        "Load a base model.",
+    )
+
+
+def check_sampling(sampling: Sampling) -> None:
+    """Raise RequestError for settings that no draw can follow."""
+    for name, stack in (("talker", sampling.talker), ("code predictor", sampling.predictor)):
+        _check_stack(name, stack)
+    penalty = sampling.repetition_penalty
+    if not 1 / LARGEST_FACTOR <= penalty <= LARGEST_FACTOR:
+        raise RequestError(
+            f"The repetition penalty {penalty} is out of range.",
+            f"Choose a number from {1 / LARGEST_FACTOR:g} to {LARGEST_FACTOR:g}; 1 is none.",
+        )
+    if sampling.max_frames < 1 or sampling.min_frames < 0:
+        raise RequestError(
+            f"A length of {sampling.min_frames} to {sampling.max_frames} frames makes no sense.",
+            "Allow at least one frame (80 ms).",
+        )
+
+
+def _check(request: SpeechRequest, abilities: _Abilities) -> tuple[str, ...]:
+    """All rules, the mode rules first; returns what will be ignored."""
+    if not request.text.strip():
+        raise RequestError("There is no text to speak.", "Type at least one word.")
+    _check_mode(request, abilities)
+    check_sampling(request.sampling)
+    _check_seeds(request)
+    _check_voice(request.voice or Voice(), abilities)
+    _check_names(request, abilities)
+    if abilities.ignores_instruct and (request.instruct or "").strip():
+        return ("The 0.6B custom-voice model does not follow instructions; they were ignored.",)
+    return ()
+
+
+def _check_mode(request: SpeechRequest, abilities: _Abilities) -> None:
+    family = abilities.family
     if request.speaker is not None and family is not Family.CUSTOM_VOICE:
         raise ModeError(
             f"A speaker can only be chosen with a custom_voice model; this one is {family}.",
@@ -80,7 +166,7 @@ def _check_mode(request: SpeechRequest, config: TalkerConfig) -> None:
     if family is Family.CUSTOM_VOICE and request.speaker is None:
         raise ModeError(
             "A custom_voice model needs a speaker.",
-            f"Choose one of: {', '.join(config.speakers)}.",
+            f"Choose one of: {', '.join(abilities.speakers)}.",
         )
     if family is Family.VOICE_DESIGN and not (request.instruct or "").strip():
         raise ModeError(
@@ -110,12 +196,18 @@ def _check_mode(request: SpeechRequest, config: TalkerConfig) -> None:
         )
 
 
-def _check_voice(voice: Voice, config: TalkerConfig, codebook_size: int) -> None:
-    width = config.talker.width
+def _check_voice(voice: Voice, abilities: _Abilities) -> None:
+    width, last = abilities.width, abilities.codebook_size - 1
     if voice.embedding is not None:
-        if voice.embedding.shape != (width,):
+        if voice.embedding.ndim != 1:
             raise RequestError(
-                f"The speaker embedding has {voice.embedding.size} values; "
+                f"The speaker embedding has the shape {list(voice.embedding.shape)}; "
+                f"[{width}] is needed.",
+                "Read it from an .spk file.",
+            )
+        if len(voice.embedding) != width:
+            raise RequestError(
+                f"The speaker embedding has {len(voice.embedding)} values; "
                 f"this model needs {width}.",
                 "It was made with a model of another size: make it again with this one.",
             )
@@ -126,16 +218,22 @@ def _check_voice(voice: Voice, config: TalkerConfig, codebook_size: int) -> None
             )
     if voice.codes is not None:
         codes = voice.codes
-        if codes.ndim != 2 or codes.shape[1] != config.codebooks or not len(codes):
+        if codes.ndim != 2 or codes.shape[1] != abilities.codebooks or not len(codes):
             raise RequestError(
                 f"The reference codes have the shape {list(codes.shape)}; "
-                f"[frames, {config.codebooks}] is needed.",
+                f"[frames, {abilities.codebooks}] is needed.",
                 "Read them from an .rvq file.",
             )
-        if codes.min() < 0 or codes.max() >= codebook_size:
+        if not np.issubdtype(codes.dtype, np.integer):
             raise RequestError(
-                f"The reference codes hold the value {codes.max()}; "
-                f"this model's codebooks end at {codebook_size - 1}.",
+                f"The reference codes are {codes.dtype} values, not integers.",
+                "Read them from an .rvq file.",
+            )
+        if codes.min() < 0 or codes.max() > last:
+            wrong = codes.min() if codes.min() < 0 else codes.max()
+            raise RequestError(
+                f"The reference codes hold the value {wrong}; "
+                f"this model's codebooks end at {last}.",
                 "The .rvq file is damaged or belongs to another kind of model.",
             )
 
@@ -152,26 +250,11 @@ def _check_seeds(request: SpeechRequest) -> None:
         raise RequestError("A piece of audio needs at least one frame.", "Choose 1 or more.")
 
 
-def _check_sampling(sampling: Sampling) -> None:
-    for name, stack in (("talker", sampling.talker), ("code predictor", sampling.predictor)):
-        _check_stack(name, stack)
-    penalty = sampling.repetition_penalty
-    if not (math.isfinite(penalty) and penalty > 0):
-        raise RequestError(
-            f"The repetition penalty {penalty} is out of range.", "Choose a number above 0."
-        )
-    if sampling.max_frames < 1 or sampling.min_frames < 0:
-        raise RequestError(
-            f"A length of {sampling.min_frames} to {sampling.max_frames} frames makes no sense.",
-            "Allow at least one frame (80 ms).",
-        )
-
-
 def _check_stack(name: str, stack: StackSampling) -> None:
-    if not (math.isfinite(stack.temperature) and stack.temperature >= 0):
+    if not 0 <= stack.temperature <= LARGEST_FACTOR:
         raise RequestError(
             f"The temperature {stack.temperature} of the {name} is out of range.",
-            "Choose 0 (always the likeliest) or more.",
+            f"Choose a number from 0 (always the likeliest) to {LARGEST_FACTOR:g}.",
         )
     if stack.top_k < 0:
         raise RequestError(
@@ -184,31 +267,34 @@ def _check_stack(name: str, stack: StackSampling) -> None:
         )
 
 
-def _language(request: SpeechRequest, config: TalkerConfig) -> int | None:
-    """The codec id of the language; a speaker's dialect replaces auto and Chinese."""
-    name = request.language.strip().lower()
-    if name not in config.languages and name != AUTO_LANGUAGE:
+def _check_names(request: SpeechRequest, abilities: _Abilities) -> None:
+    speaker, language = _plain_name(request.speaker), _plain_name(request.language)
+    if speaker and speaker not in abilities.speakers:
+        raise RequestError(
+            f"This model does not have the speaker {request.speaker!r}.",
+            f"Choose one of: {', '.join(abilities.speakers)}.",
+        )
+    if language != AUTO_LANGUAGE and language not in abilities.languages:
         raise RequestError(
             f"This model does not know the language {request.language!r}.",
-            f"Choose one of: {', '.join((AUTO_LANGUAGE, *config.languages))}.",
+            f"Choose one of: {', '.join((AUTO_LANGUAGE, *abilities.languages))}.",
         )
-    speaker = _speaker(request, config)
-    if speaker is not None and speaker in config.dialects and name in (AUTO_LANGUAGE, "chinese"):
-        name = config.dialects[speaker]
+
+
+def _language(request: SpeechRequest, config: TalkerConfig) -> int | None:
+    """The codec id of the language; a speaker's dialect replaces auto and Chinese."""
+    name = _plain_name(request.language)
+    if name in (AUTO_LANGUAGE, "chinese"):
+        name = config.dialects.get(_plain_name(request.speaker), name)
     return None if name == AUTO_LANGUAGE else config.languages[name]
 
 
-def _speaker(request: SpeechRequest, config: TalkerConfig) -> str | None:
-    name = (request.speaker or "").strip().lower()
-    if name and name not in config.speakers:
-        raise RequestError(
-            f"This model does not have the speaker {request.speaker!r}.",
-            f"Choose one of: {', '.join(config.speakers)}.",
-        )
-    return name or None
+def _plain_name(name: str | None) -> str:
+    """A language or speaker as the tables of a model have it; empty for none."""
+    return (name or "").strip().lower()
 
 
-def _streams_text(request: SpeechRequest, config: TalkerConfig) -> bool:
+def _streams_text(request: SpeechRequest) -> bool:
     """Auto is what the official wrapper does: a clone streams its text, all else does not."""
     if request.layout is Layout.AUTO:
         return request.voice is not None and request.voice.embedding is not None

@@ -13,11 +13,14 @@ from torch import Tensor
 from engine.qwen3tts.config import RESERVED_CODES, TalkerConfig
 from engine.types import Sampling, StackSampling
 
+# Below, only the likeliest code has a chance that float32 can express, and dividing may overflow.
+LOWEST_TEMPERATURE = 1e-5
+
 _NEVER = float("-inf")
 
 
 def is_greedy(stack: StackSampling) -> bool:
-    return stack.greedy or stack.temperature == 0
+    return stack.greedy or stack.temperature < LOWEST_TEMPERATURE
 
 
 class TalkerSampler:
@@ -64,7 +67,7 @@ def draw_acoustic(logits: Tensor, uniform: Tensor, stack: StackSampling) -> Tens
     kept = _truncate(order.values, stack)
     running = kept.softmax(dim=-1).cumsum(dim=-1)
     # Rounding may leave the last sum below u: then the last kept code is drawn.
-    last = (kept > _NEVER).sum(dim=-1) - 1
+    last = ((kept > _NEVER).sum(dim=-1) - 1).clamp(min=0)  # without numbers, none is kept
     index = torch.minimum((running <= uniform[:, None]).sum(dim=-1), last)
     return order.indices.gather(1, index[:, None])[:, 0]
 

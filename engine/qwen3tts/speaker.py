@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from engine.errors import AudioFileError, ModelFileError
 from engine.gguf.reader import GgufFile
 from engine.gguf.weights import Weights
+from engine.qwen3tts.mel import BANDS
 from engine.runtime import Runtime
 from engine.types import CancelToken, Probe, Progress
 
@@ -138,8 +139,8 @@ class SpeakerEncoder(nn.Module):
 
     def __init__(self, weights: Weights, width: int, runtime: Runtime) -> None:
         super().__init__()
-        channels, bands, *_ = weights.shape("spk_enc.conv0.weight")
-        self.front = SameConv1d(weights, "spk_enc.conv0", (channels, bands, None), runtime)
+        channels = weights.shape("spk_enc.conv0.weight")[0]
+        self.front = SameConv1d(weights, "spk_enc.conv0", (channels, BANDS, None), runtime)
         self.blocks = nn.ModuleList(
             SpeakerBlock(weights, f"spk_enc.blk.{index}", channels, dilation, runtime)
             for index, dilation in enumerate(BLOCK_DILATIONS, 1)

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from engine.errors import Cancelled
 from engine.nn.state import Stack
 from engine.qwen3tts.codec.decoder import CodecDecoder
 from engine.qwen3tts.generation import CodeFrame
@@ -29,7 +30,17 @@ class TakeStream:
         self._start = 0  # samples emitted per take
 
     def chunks(self, frames: Iterable[CodeFrame]) -> Iterator[AudioChunk]:
-        """Decode `frames`; the last chunk of every take tells how it ended and may be empty."""
+        """Decode `frames`; the last chunk of every take tells how it ended and may be empty.
+
+        When `frames` raises Cancelled, so does this, behind chunks of the frames made until then.
+        """
+        try:
+            yield from self._decoded(frames)
+        except Cancelled:
+            yield from self._emit({})
+            raise
+
+    def _decoded(self, frames: Iterable[CodeFrame]) -> Iterator[AudioChunk]:
         for frame in frames:
             if frame.ended:
                 yield from self._emit(dict.fromkeys(frame.ended, Ending.SPOKEN))

@@ -12,7 +12,7 @@ from engine.gguf.reader import GgufFile
 from engine.qwen3tts.codec.config import read_decoder_config
 from engine.qwen3tts.codec.decoder import CodecDecoder, build_codec_decoder
 from engine.qwen3tts.encoders import VoiceEncoders
-from engine.runtime import Runtime
+from engine.runtime import Runtime, memory_errors
 from engine.types import CancelToken, Codes, LengthRule, Samples
 
 PIECE_FRAMES = 25  # frames decoded at once: two seconds
@@ -41,7 +41,8 @@ class AudioTokenizer:
     def decode(self, codes: Codes, cancel: CancelToken | None = None) -> Iterator[Samples]:
         """The sound of codes [T, codebooks], a piece at a time.
 
-        Raises RequestError if the codes are not of this tokenizer, and Cancelled.
+        Raises RequestError if the codes are not of this tokenizer; while it runs, ModelFileError,
+        MemoryError and Cancelled.
         """
         if codes.ndim != 2 or codes.shape[1] != self._config.codebooks:
             raise RequestError(
@@ -57,13 +58,14 @@ class AudioTokenizer:
         return self._decode(torch.from_numpy(codes), cancel or CancelToken())
 
     def _decode(self, codes: torch.Tensor, cancel: CancelToken) -> Iterator[Samples]:
-        if self._decoder is None:
-            with GgufFile.open(self._path) as file:
-                self._decoder = build_codec_decoder(file, self._runtime, cancel=cancel)
-        state = self._decoder.new_state()
-        for piece in torch.split(codes, PIECE_FRAMES):
-            cancel.check()
-            sound: Samples = (
-                self._decoder.step(piece[None].to(self._decoder.device), state)[0].cpu().numpy()
-            )
-            yield sound
+        with memory_errors():
+            if self._decoder is None:
+                with GgufFile.open(self._path) as file:
+                    self._decoder = build_codec_decoder(file, self._runtime, cancel=cancel)
+            state = self._decoder.new_state()
+            for piece in torch.split(codes, PIECE_FRAMES):
+                cancel.check()
+                sound: Samples = (
+                    self._decoder.step(piece[None].to(self._decoder.device), state)[0].cpu().numpy()
+                )
+                yield sound

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from operator import itemgetter
 from types import MappingProxyType
@@ -116,10 +116,6 @@ class BytePairTokenizer:
             {t: i for (t, i), kind in zip(ids.items(), token_types, strict=True) if kind == ADDED}
         )
         """The id of every added token, by its plain text."""
-
-        # An alternation takes the first branch that fits, so the longest has to come first.
-        longest_first = sorted(filter(None, self.added), key=len, reverse=True)
-        self._added_pattern = regex.compile("|".join(map(regex.escape, longest_first)) or r"(?!)")
         self._cached_word_ids = lru_cache(maxsize=_CACHED_WORDS)(self._word_ids)
 
     def encode(self, text: str) -> list[int]:
@@ -145,6 +141,12 @@ class BytePairTokenizer:
             end = match.end()
         ids.extend(self._ordinary_ids(text[end:]))
         return ids
+
+    @cached_property
+    def _added_pattern(self) -> regex.Pattern[str]:
+        # An alternation takes the first branch that fits, so the longest has to come first.
+        longest_first = sorted(filter(None, self.added), key=len, reverse=True)
+        return regex.compile("|".join(map(regex.escape, longest_first)) or r"(?!)")
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of `ids`, for people to read.

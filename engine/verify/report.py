@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.verify.comparing import Stage, worst_of
-from engine.verify.measures import Measure
+from engine.verify.measures import SEGMENT_RANGE_DB, Measure
 from engine.verify.subject import SubjectFacts
 from engine.verify.verification import Verdict
 
@@ -76,12 +76,12 @@ def as_json(verdict: Verdict) -> str:
 
 def _conclusion(verdict: Verdict) -> str:
     failure = verdict.first_failure
-    count = len(verdict.stages)
     if verdict.passed:
-        return f"Passed: {count} stages keep their limits."
+        return _praise(verdict)
     if failure is None:
         return "Failed: the sound cannot be used."
     broken = sum(not stage.passed for stage in verdict.stages)
+    count = sum(bool(stage.limits) for stage in verdict.stages)
     limits = ", ".join(
         f"{measure} {_figure(measure, failure.measures.get(measure))} instead of "
         f"{'at most' if measure.is_distance else 'at least'} {failure.limits[measure]:g}"
@@ -95,9 +95,25 @@ def _conclusion(verdict: Verdict) -> str:
     )
 
 
+def _praise(verdict: Verdict) -> str:
+    """What the model has passed; without any comparison that is not much."""
+    if not verdict.compared and not verdict.golden:
+        return (
+            f"Consistent with itself ({len(verdict.self_checks)} stages). Not compared with "
+            "another file: add --against-model F32.gguf --against-codec F32.gguf."
+        )
+    limits = sum(len(stage.limits) for stage in verdict.stages)
+    checks = sum(len(stage.limits) for stage in verdict.golden)
+    cases = len({stage.case for stage in verdict.golden})
+    shown = sum(not stage.limits for stage in verdict.stages)
+    over = f" ({checks} checks over {cases} golden cases)" if cases else ""
+    only = f"; {shown} stages are shown only" if shown else ""
+    return f"Passed: {limits} limits kept{over}{only}."
+
+
 def _cells(stage: Stage) -> tuple[str, ...]:
     figures = (_figure(measure, stage.measures.get(measure)) for measure in Measure)
-    result = "" if not stage.limits else "ok" if stage.passed else "FAILED"
+    result = "(no limit)" if not stage.limits else "ok" if stage.passed else "FAILED"
     return (stage.name, *figures, result, stage.note)
 
 
@@ -116,7 +132,10 @@ def _figure(measure: Measure, value: float | None) -> str:
         return f"{value:.7f}"
     if measure is Measure.EXACT:
         return f"{value:.2%}"
-    return f"{value:.1f}" if measure is Measure.SNR else f"{value:.1e}"
+    if measure is Measure.SNR:
+        highest = SEGMENT_RANGE_DB[1]  # no segment counts with more
+        return f"{value:.1f}" if value < highest else f">={highest:g}"
+    return f"{value:.1e}"
 
 
 def _subject(facts: SubjectFacts) -> dict[str, str]:

@@ -16,7 +16,7 @@ from engine.qwen3tts.codec.config import DecoderConfig, read_decoder_config
 from engine.qwen3tts.config import TalkerConfig, read_talker_config
 from engine.qwen3tts.engine import ModelParts
 from engine.qwen3tts.loading import load_model
-from engine.runtime import PRECISIONS, Runtime, choose_runtime
+from engine.runtime import Runtime, choose_runtime
 from engine.types import CancelToken, Progress
 from engine.verify.thresholds import Grade, stored_grade
 
@@ -46,7 +46,7 @@ class SubjectFacts:
 
     @property
     def precision(self) -> str:
-        return next(name for name, kind in PRECISIONS.items() if kind == self.runtime.dtype)
+        return self.runtime.precision
 
     @property
     def run_grade(self) -> Grade:

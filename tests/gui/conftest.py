@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")  # read when the application is made
@@ -12,9 +14,14 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")  # read when the applicati
 from PySide6.QtCore import QThreadPool
 from PySide6.QtWidgets import QApplication
 
+from app.audio.backend import Frames
+from app.audio.null import NullBackend
+from app.core.paths import studio_paths
 from app.core.settings import Theme
+from app.studio.studio import Studio
 from app.ui.live import LiveTimer
 from app.ui.theme import Appearance
+from tests.fakes import FakeModels, FakeOpener, fake_models, fake_opener
 
 
 @pytest.fixture
@@ -40,3 +47,30 @@ def pool(qapp: QApplication) -> Iterator[QThreadPool]:
     made.setMaxThreadCount(1)
     yield made
     assert made.waitForDone(5000)
+
+
+@pytest.fixture
+def opener() -> FakeOpener:
+    """What the engine's thread of `studio` opens models with."""
+    return fake_opener()
+
+
+@pytest.fixture
+def model_files(studio_home: Path) -> FakeModels:
+    """A small model of every family, where `studio` looks for them."""
+    return fake_models(studio_paths(studio_home).models)
+
+
+@pytest.fixture
+def studio(qapp: QApplication, studio_home: Path, opener: FakeOpener) -> Iterator[Studio]:
+    """Everything behind a window, on disk and on its threads; it has not begun to look around."""
+    made = Studio(studio_paths(studio_home), NullBackend(microphone=_noise), opener.openers)
+    yield made
+    assert made.close()
+    made.deleteLater()
+
+
+def _noise(start: int, count: int) -> Frames:
+    """What the microphone of `studio` hears, [count, 1]."""
+    rng = np.random.default_rng(start)
+    return rng.uniform(-0.1, 0.1, (count, 1)).astype(np.float32)

@@ -18,7 +18,7 @@ import bootstrap
 from bootstrap import ALWAYS, STUDIO, TEST, SetupError, SystemPart
 
 ROOT = Path(__file__).resolve().parents[2]
-ABSENT = SystemPart("libnowhere.so.1", ("libnowhere1t64", "libnowhere1"), ALWAYS)
+ABSENT = SystemPart("libnowhere.so.1", ("libnowhere1t64", "libnowhere1"), (ALWAYS,))
 
 
 class FakeSetup:
@@ -40,9 +40,9 @@ class FakeSetup:
         self.python.write_text(self.version)
         return 0
 
-    def install_packages(self, root: Path) -> None:
+    def install_packages(self, root: Path, *, testing: bool) -> None:
         assert root == self.root
-        self.done.append("packages")
+        self.done.append("packages and tools" if testing else "packages")
         if self.pip_fails is not None:
             raise self.pip_fails
 
@@ -53,10 +53,10 @@ class FakeSetup:
         major, minor = python.read_text().split()
         return int(major), int(minor)
 
-    def set_up(self) -> list[str]:
+    def set_up(self, *, testing: bool = False) -> list[str]:
         """What one set-up did."""
         self.done.clear()
-        bootstrap.set_up(self.root)
+        bootstrap.set_up(self.root, testing=testing)
         return list(self.done)
 
 
@@ -74,6 +74,16 @@ def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSetup:
 def test_first_set_up_makes_everything_and_the_next_nothing(setup: FakeSetup) -> None:
     assert setup.set_up() == ["environment", "packages"]
     assert setup.set_up() == []
+
+
+def test_only_the_tests_bring_their_tools(setup: FakeSetup) -> None:
+    assert setup.set_up() == ["environment", "packages"]
+    assert setup.set_up(testing=True) == ["packages and tools"]
+    assert setup.set_up(testing=True) == []
+    assert setup.set_up() == []
+    (setup.root / "constraints.txt").write_text("numpy==2.4.7\n")
+    assert setup.set_up() == ["packages"]
+    assert setup.set_up(testing=True) == ["packages and tools"]
 
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "constraints.txt"])
@@ -202,11 +212,45 @@ def test_root_installs_missing_parts_with_apt(
 
 
 def test_only_the_parts_of_the_purpose_are_looked_for() -> None:
-    window_part = SystemPart("libnowhere.so.1", ("libnowhere1",), STUDIO)
-    present_part = SystemPart(sys.executable, ("python3",), ALWAYS)
+    window_part = SystemPart("libnowhere.so.1", ("libnowhere1",), (STUDIO,))
+    present_part = SystemPart(sys.executable, ("python3",), (ALWAYS,))
     bootstrap.install_system_parts(TEST, [window_part, present_part])
     assert not window_part.is_present()
     assert present_part.is_present()
+
+
+@pytest.mark.parametrize("purpose", [STUDIO, TEST])
+def test_a_part_may_serve_several_commands(monkeypatch: pytest.MonkeyPatch, purpose: str) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    part = SystemPart("libnowhere.so.1", ("libnowhere1",), (STUDIO, TEST))
+    bootstrap.install_system_parts(ALWAYS, [part])
+    with pytest.raises(SetupError, match="libnowhere1"):
+        bootstrap.install_system_parts(purpose, [part])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "purpose"),
+    [
+        ([], STUDIO),
+        (["--home", "here", "--null-audio"], STUDIO),
+        (["--help"], ALWAYS),
+        (["say", "Hello"], ALWAYS),
+        (["test"], TEST),
+    ],
+)
+def test_what_the_window_needs_is_looked_for_when_it_opens(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], purpose: str
+) -> None:
+    asked: list[str] = []
+    tools: list[bool] = []
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(bootstrap, "install_system_parts", asked.append)
+    monkeypatch.setattr(bootstrap, "set_up", lambda root, testing: tools.append(testing))
+    monkeypatch.setattr(bootstrap, "open_studio", lambda root, arguments: 0)
+    monkeypatch.setattr(bootstrap, "run_checks", lambda root, arguments: 0)
+    assert bootstrap.main(arguments) == 0
+    assert asked == [purpose]
+    assert tools == [purpose == TEST]
 
 
 @pytest.mark.parametrize(

@@ -223,6 +223,14 @@ def test_equal_distances_choose_the_first_code(data: Path) -> None:
         ("encoder.num_semantic_quantizers", 2),
         ("encoder.num_residual_layers", 2),
         ("encoder.hidden_size", 0),
+        ("encoder.head_dim", 7),
+        ("encoder_valid_num_quantizers", 1),
+        ("encoder.rope_theta", 0),
+        # what the other half says
+        ("decoder.num_quantizers", 8),
+        ("decoder.codebook_size", 32),
+        ("output_sample_rate", 48000),
+        ("decode_upsample_rate", 960),
     ],
 )
 def test_impossible_metadata_is_refused(data: Path, tmp_path: Path, key: str, value: int) -> None:

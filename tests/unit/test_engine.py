@@ -17,6 +17,7 @@ from engine import (
     CancelToken,
     Ending,
     Engine,
+    ModeError,
     ModelFileError,
     ModelPair,
     RequestError,
@@ -25,6 +26,7 @@ from engine import (
     StackSampling,
     Voice,
     open_engine,
+    open_speaker_encoder,
 )
 from engine.qwen3tts.engine import Qwen3TtsEngine
 
@@ -197,6 +199,7 @@ def test_instructions_the_small_model_ignores_are_told(
 
 def test_bfloat16_speaks_too(data: Path) -> None:
     engine = open_engine(ModelPair(data / BASE, data / CODEC), device="cpu", precision="bf16")
+    assert (engine.device, engine.precision) == ("cpu", "bf16")
     chunks = collect(engine.speak(request(4)))[0]
     assert np.isfinite(sound_of(chunks)).all()
     assert np.abs(sound_of(chunks)).max() > 0
@@ -228,6 +231,48 @@ def test_swapped_files_are_explained(data: Path, talker: str, codec: str, messag
     with pytest.raises(ModelFileError, match=message) as caught:
         open_engine(ModelPair(data / talker, data / codec), device="cpu")
     assert "Choose a file" in caught.value.hint
+
+
+def test_the_ends_of_what_may_be_asked_make_codes(base: Engine) -> None:
+    cold, hot = StackSampling(temperature=1e-300), StackSampling(temperature=1000.0, top_k=0)
+    for stack, penalty in ((cold, 1e-3), (hot, 1000.0)):
+        asked = request(sampling=Sampling(stack, stack, penalty, max_frames=3))
+        codes = codes_of(collect(base.speak(asked))[0])
+        assert 0 <= codes.min() <= codes.max() < base.codebook_size
+
+
+def test_a_model_whose_numbers_overflow_is_explained(data: Path) -> None:
+    engine = open_engine(ModelPair(data / BASE, data / CODEC), device="cpu", precision="f32")
+    assert isinstance(engine, Qwen3TtsEngine)
+    for greedy, wrong in ((True, "nan"), (False, "nan"), (False, "inf")):
+        engine._talker.stack.norm.weight.data[0] = float(wrong)
+        stack = StackSampling(greedy=greedy)
+        with pytest.raises(ModelFileError, match="no numbers") as caught:
+            collect(engine.speak(request(sampling=Sampling(stack, stack, max_frames=3))))
+        assert "f32" in caught.value.hint
+
+
+def test_a_talker_without_speaker_encoder_is_told_before_it_is_used(data: Path) -> None:
+    with pytest.raises(ModeError, match="cannot learn a voice"):
+        open_speaker_encoder(data / CUSTOM, device="cpu")
+
+
+def test_long_prompts_attend_as_short_ones_do() -> None:
+    from engine.nn import attention
+
+    made = torch.Generator().manual_seed(2)
+    seen, asked = 2 * attention.QUERY_ROWS + 40, 2 * attention.QUERY_ROWS + 7
+    queries = torch.randn(2, 4, asked, 8, generator=made, dtype=torch.float64)
+    keys = torch.randn(2, 2, seen, 8, generator=made, dtype=torch.float64)
+    values = torch.randn(2, 2, seen, 8, generator=made, dtype=torch.float64)
+    mixed = attention.causal_attention(queries, keys, values)
+    visible = torch.arange(seen) <= torch.arange(seen - asked, seen)[:, None]
+    right = torch.nn.functional.scaled_dot_product_attention(
+        queries, keys.repeat_interleave(2, 1), values.repeat_interleave(2, 1), attn_mask=visible
+    )
+    torch.testing.assert_close(
+        mixed, right.transpose(1, 2).reshape(2, asked, -1), atol=1e-5, rtol=0
+    )
 
 
 def test_lanes_are_bitwise_equal_whatever_the_batch() -> None:

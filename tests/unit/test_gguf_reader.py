@@ -383,6 +383,13 @@ def test_too_many_entries_for_a_model(tmp_path: Path) -> None:
     assert "claims 100000 metadata entries, more than the 65536" in opening_error(path).message
 
 
+def test_arrays_may_not_fill_the_memory_with_objects(tmp_path: Path) -> None:
+    many = bytes(3 << 20)
+    entries = [entry(key, ARRAY, u32(U8) + u64(len(many)) + many) for key in ("first", "second")]
+    message = opening_error(write(tmp_path, container(entries, []))).message
+    assert "'second' makes more than the 4194304 values allowed" in message
+
+
 def test_long_names_are_shortened_in_messages(tmp_path: Path) -> None:
     content = container([entry("x\n" * 5000, STRING, text(b"\xff"))], [])
     error = opening_error(write(tmp_path, content))

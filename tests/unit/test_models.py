@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.core.models import FoundCodec, FoundModels, UnusableFile, choose_pair, find_models
-from engine import Family, ModelDescription, ModelFileError, describe_model
+from app.core.models import (
+    FoundCodec,
+    FoundModels,
+    UnusableFile,
+    choose_pair,
+    find_models,
+    look_into,
+    voice_makers,
+)
+from engine import Family, ModelDescription, ModelFileError, describe_file, describe_model
 
 BASE = "qwen-talker-1.7b-base-F32.gguf"
 CODEC = "qwen-tokenizer-12hz-F32.gguf"
@@ -50,6 +59,13 @@ def test_files_are_found_by_what_they_hold(data: Path, tmp_path: Path) -> None:
     assert found.codecs == (FoundCodec(first / "a.gguf", (data / CODEC).stat().st_size),)
     assert [file.path for file in found.unusable] == [second / "cut.gguf"]
     assert "cut.gguf" in found.unusable[0].error.message
+
+
+def test_a_file_is_a_talker_or_a_tokenizer(data: Path, described: ModelDescription) -> None:
+    assert describe_file(data / BASE) == described
+    assert describe_file(data / CODEC) is None
+    with pytest.raises(ModelFileError, match="tokenizer"):
+        describe_model(data / CODEC)
 
 
 def test_the_wanted_family_goes_first_then_the_largest(described: ModelDescription) -> None:
@@ -111,3 +127,40 @@ def test_nothing_installed_says_what_and_where(described: ModelDescription) -> N
     damaged = UnusableFile(Path("/m/x.gguf"), ModelFileError("Cut."))
     with pytest.raises(ModelFileError, match=r"no model in /m \(1 unusable: see voice-studio"):
         choose_pair(replace(found, unusable=(damaged,)), PLAIN)
+
+
+def test_a_folder_that_may_not_be_read_hides_no_other(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed, opened = tmp_path / "closed", tmp_path / "opened"
+    closed.mkdir()
+    opened.mkdir()
+    shutil.copy(data / BASE, opened)
+    list_folder = Path.iterdir
+
+    def refuse(folder: Path) -> Iterator[Path]:
+        if folder == closed:
+            raise PermissionError(13, "Permission denied")
+        return list_folder(folder)
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    found, problems = look_into([closed, opened, opened])
+    assert found.folders == (closed, opened)
+    assert [talker.path for talker in found.talkers] == [opened / BASE]
+    assert [str(closed) in problem.message for problem in problems] == [True]
+    with pytest.raises(ModelFileError, match="Permission denied"):
+        find_models([closed, opened])
+
+
+def test_one_base_talker_learns_voices_for_every_width(described: ModelDescription) -> None:
+    found = shelf(
+        described,
+        ("/m/wide.gguf", Family.BASE, 2048, 400),
+        ("/m/first.gguf", Family.BASE, 1024, 900),
+        ("/m/second.gguf", Family.BASE, 1024, 800),
+        ("/m/speakers.gguf", Family.CUSTOM_VOICE, 512, 900),
+    )
+    deaf = replace(described, path=Path("/m/deaf.gguf"), width=256, has_speaker_encoder=False)
+    makers = voice_makers((*found.talkers, deaf))
+    assert makers == (Path("/m/first.gguf"), Path("/m/wide.gguf"))
+    assert voice_makers(()) == ()

@@ -61,8 +61,70 @@ def test_a_talker_without_a_speaker_encoder_is_explained(
 ) -> None:
     talker = str(data / "qwen-talker-0.6b-customvoice-F32.gguf")
     assert main(["--model", str(data / CODEC), "-i", str(clip), "--talker", talker]) == 1
-    assert "error:" in capsys.readouterr().err
+    assert "cannot learn a voice" in capsys.readouterr().err
     assert not clip.with_suffix(".rvq").exists()
+
+
+def test_no_input_is_overwritten(
+    data: Path, clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = Path(shutil.copy(data / CODEC, tmp_path / "model.gguf"))
+    talker = Path(shutil.copy(data / BASE, tmp_path / "talker.gguf"))
+    for path in (clip, model, talker):
+        before = path.read_bytes()
+        arguments = ["--model", model, "--talker", talker, "-i", clip, "-o", path, "--force"]
+        assert main([str(argument) for argument in arguments]) == 1
+        assert f"{path.name} is read by this command" in capsys.readouterr().err
+        assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("-i", "."), ". is a folder"),
+        (("-i", "/"), "/ is a folder"),
+        (("-i", "clip.wav", "-o", "."), ". is a folder"),
+        (("-i", "clip.wav", "-o", "-"), "qwen-codec writes files only"),
+        (("-i", "clip.wav", "-o", "x" * 300), "File name too long"),
+        (("-i", "clip.wav", "-o", "a.spk", "--talker", BASE), "cannot take both"),
+        (("-i", "clip.wav", "--talker", CODEC), "unknown architecture"),
+        (("-i", "absent.rvq"), "absent.rvq cannot be read"),
+    ],
+)
+def test_names_that_lead_nowhere(
+    data: Path,
+    clip: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    told: str,
+) -> None:
+    monkeypatch.chdir(clip.parent)
+    files = [str(data / word) if word in (BASE, CODEC) else word for word in arguments]
+    assert main(["--model", str(data / CODEC), *files]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1
+    assert told in error
+    assert list(clip.parent.iterdir()) == [clip]
+
+
+def test_a_disk_that_fills_up_is_explained(
+    data: Path, clip: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    codes = clip.with_suffix(".rvq")
+    assert main(["--model", str(data / CODEC), "-i", str(clip)]) == 0
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    for source, target in ((clip, "new.rvq"), (codes, "new.wav")):
+        path = clip.with_name(target)
+        arguments = ["--model", data / CODEC, "-i", source, "-o", path]
+        assert main([str(argument) for argument in arguments]) == 1
+        assert f"{target} cannot be written: No space left" in capsys.readouterr().err
+    assert sorted(clip.parent.iterdir()) == [codes, clip]
 
 
 def test_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+import shutil
 import signal
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,7 @@ from engine.cli import qwen_tts, speaking
 from engine.cli.console import Console
 from engine.cli.options import choose_device, choose_seeds
 from engine.cli.qwen_tts import main
+from engine.cli.texts import LARGEST_TEXT
 from engine.errors import DeviceError, RequestError
 from engine.families import Engine, open_engine
 from engine.types import AudioChunk, CancelToken, Ending, Probe, SpeechRequest
@@ -370,6 +374,83 @@ def test_what_the_engine_refuses_is_told(
     answer = speak(*arguments, "--quiet", model=model)
     fails(answer, told)
     assert list(tmp_path.glob("*.wav")) == []
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments"),
+    [
+        (BASE, ("--speaker", "vivian")),
+        (BASE, ("--instruct", "Whisper.")),
+        (BASE, ("--lang", "klingon")),
+        (BASE, ("--temp", "1e300")),
+        (BASE, ("--rep-pen", "1e-300")),
+        (CUSTOM, ()),
+        (CUSTOM, ("--speaker", "nobody")),
+        (CUSTOM, ("--ref-wav", str(CLIP))),
+        (DESIGN, ()),
+    ],
+)
+def test_what_the_header_tells_is_told_before_text_and_weights_are_read(
+    speak: Speak, monkeypatch: pytest.MonkeyPatch, model: str, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.delattr(qwen_tts, "read_stdin_text")
+    monkeypatch.delattr(qwen_tts, "load")
+    fails(speak(*arguments, model=model))
+
+
+def test_no_input_is_overwritten(
+    speak: Speak, voice: tuple[Path, Path, Path], data: Path, tmp_path: Path
+) -> None:
+    embedding, packed, transcript = voice
+    talker, clip = tmp_path / "talker.gguf", tmp_path / "me.wav"
+    shutil.copy(data / BASE, talker)
+    shutil.copy(CLIP, clip)
+    (tmp_path / "link-2.wav").symlink_to(clip)
+    files = ("--ref-spk", embedding, "--ref-rvq", packed, "--ref-text", transcript)
+    for path, arguments in (
+        (talker, ("--model", talker)),
+        (embedding, files),
+        (packed, files),
+        (transcript, files),
+        (clip, ("--ref-wav", clip)),
+    ):
+        before = path.read_bytes()
+        fails(speak(*arguments, "-o", path), f"{path.name} is read by this command")
+        assert path.read_bytes() == before
+    answer = speak("--ref-wav", clip, "-o", tmp_path / "link.wav", "--takes", 2)
+    fails(answer, "link-2.wav is read by this command")
+
+
+def test_pieces_of_any_length(codes: Callable[..., NDArray[np.int64]]) -> None:
+    assert np.array_equal(codes("--codec-chunk-dur", "1e308"), codes())
+
+
+def test_transcripts_come_through_pipes_that_somebody_writes(
+    speak: Speak, voice: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    arguments = ("--ref-spk", voice[0], "--ref-rvq", voice[1], "--ref-text", pipe)
+    fails(speak(*arguments), "pipe is empty")
+    both = os.open(pipe, os.O_RDWR)  # as a shell has it open for <(...)
+    writer = os.open(pipe, os.O_WRONLY)
+    os.close(both)
+
+    def write() -> None:
+        os.write(writer, b"Well then.")
+        os.close(writer)
+
+    thread = threading.Timer(0.2, write)
+    thread.start()
+    assert speak(*arguments).status == 0
+    thread.join()
+
+
+def test_endless_lines_are_refused(speak: Speak) -> None:
+    endless = b"a" * (LARGEST_TEXT + 5)
+    fails(speak(stdin=endless), "The text on standard input is too long")
+    answer = speak("-o", "-", "--stream-by-line", "--quiet", stdin=endless)
+    fails(answer, "Line 1 of standard input is too long")
 
 
 def test_cloned_voices(

@@ -13,16 +13,21 @@ import pytest
 from engine import (
     Layout,
     ModeError,
+    ModelDescription,
     RequestError,
     Sampling,
     SpeechRequest,
     StackSampling,
     Voice,
+    check_can_learn,
+    check_request,
+    describe_model,
 )
 from engine.errors import ExplainedError
 from engine.gguf.reader import GgufFile
+from engine.qwen3tts import rules
 from engine.qwen3tts.config import TalkerConfig, read_talker_config
-from engine.qwen3tts.rules import CheckedRequest, check_request
+from engine.qwen3tts.rules import CheckedRequest
 
 FILES = {
     "base": "qwen-talker-1.7b-base-F32.gguf",
@@ -44,10 +49,18 @@ def configs(data: Path) -> dict[str, TalkerConfig]:
     return made
 
 
+@pytest.fixture(scope="module")
+def descriptions(data: Path) -> dict[str, ModelDescription]:
+    # The codec of these checkpoints has 64 codes, as `check` says.
+    return {family: describe_model(data / name) for family, name in FILES.items()}
+
+
 @pytest.fixture
 def check(configs: dict[str, TalkerConfig]) -> Check:
     def run(family: str, **asked: Any) -> CheckedRequest:
-        return check_request(SpeechRequest(**({"text": "Hello."} | asked)), configs[family], 64)
+        return rules.check_request(
+            SpeechRequest(**({"text": "Hello."} | asked)), configs[family], 64
+        )
 
     return run
 
@@ -84,11 +97,13 @@ def check(configs: dict[str, TalkerConfig]) -> Check:
         ("base", {"voice": Voice(VECTOR, CODES)}, RequestError, "without their transcript"),
         ("base", {"voice": Voice(VECTOR, CODES, " ")}, RequestError, "without their transcript"),
         ("base", {"voice": Voice(VECTOR[:64])}, RequestError, "has 64 values; this model needs 80"),
+        ("base", {"voice": Voice(VECTOR[None])}, RequestError, r"shape \[1, 80\]; \[80\] is"),
+        ("base", {"voice": Voice(VECTOR, CODES / 2, "w")}, RequestError, "not integers"),  # type: ignore[arg-type]
         ("base", {"voice": Voice(VECTOR * np.nan)}, RequestError, "not numbers"),
         ("base", {"voice": Voice(VECTOR, CODES[:, :8], "w")}, RequestError, r"shape \[3, 8\]"),
         ("base", {"voice": Voice(VECTOR, CODES[:0], "w")}, RequestError, r"shape \[0, 16\]"),
         ("base", {"voice": Voice(VECTOR, CODES + 64, "w")}, RequestError, "codebooks end at 63"),
-        ("base", {"voice": Voice(VECTOR, CODES - 1, "w")}, RequestError, "codebooks end at 63"),
+        ("base", {"voice": Voice(VECTOR, CODES - 1, "w")}, RequestError, "hold the value -1"),
         # names
         ("base", {"language": "klingon"}, RequestError, "does not know the language 'klingon'"),
         ("custom_voice", {"speaker": "bob"}, RequestError, "does not have the speaker 'bob'"),
@@ -102,6 +117,14 @@ def check(configs: dict[str, TalkerConfig]) -> Check:
         ("base", {"sampling": Sampling(min_frames=-1)}, RequestError, "frames makes no sense"),
         ("base", {"sampling": Sampling(repetition_penalty=0)}, RequestError, "penalty"),
         ("base", {"sampling": Sampling(repetition_penalty=np.nan)}, RequestError, "penalty"),
+        ("base", {"sampling": Sampling(repetition_penalty=1e-40)}, RequestError, "penalty"),
+        ("base", {"sampling": Sampling(repetition_penalty=1e39)}, RequestError, "penalty"),
+        (
+            "base",
+            {"sampling": Sampling(StackSampling(temperature=1e39))},
+            RequestError,
+            "temperature 1e.39 of the talker",
+        ),
         (
             "base",
             {"sampling": Sampling(StackSampling(temperature=-0.1))},
@@ -127,12 +150,53 @@ def check(configs: dict[str, TalkerConfig]) -> Check:
     ],
 )
 def test_refused(
-    check: Check, family: str, asked: dict[str, Any], kind: type[ExplainedError], message: str
+    check: Check,
+    descriptions: dict[str, ModelDescription],
+    family: str,
+    asked: dict[str, Any],
+    kind: type[ExplainedError],
+    message: str,
 ) -> None:
     with pytest.raises(kind, match=message) as caught:
         check(family, **asked)
     assert type(caught.value) is kind
     assert caught.value.hint
+    with pytest.raises(kind) as early:
+        check_request(SpeechRequest(**({"text": "Hello."} | asked)), descriptions[family])
+    assert type(early.value) is kind
+    assert str(early.value) == str(caught.value)
+
+
+def test_a_header_is_enough_to_tell_what_is_ignored(
+    descriptions: dict[str, ModelDescription],
+) -> None:
+    asked = SpeechRequest("Hello.", speaker="vivian", instruct="Very happy.")
+    assert "ignored" in check_request(asked, descriptions["custom_voice"])[0]
+    assert check_request(replace(asked, instruct=None), descriptions["custom_voice"]) == ()
+
+
+def test_only_a_speaker_encoder_can_learn_a_voice(
+    descriptions: dict[str, ModelDescription],
+) -> None:
+    check_can_learn(descriptions["base"])
+    with pytest.raises(ModeError, match="This voice_design model cannot") as caught:
+        check_can_learn(descriptions["voice_design"])
+    assert caught.value.hint == "Load a base model."
+    with pytest.raises(ModeError, match="has no speaker encoder") as caught:
+        check_can_learn(replace(descriptions["base"], has_speaker_encoder=False))
+    assert "has one" in caught.value.hint
+
+
+def test_voices_are_kept_as_the_engine_computes_with_them(check: Check) -> None:
+    given = np.broadcast_to(np.array([5, 9], np.uint8)[:, None], (2, 16))  # read-only, strange
+    made = check("base", voice=Voice(VECTOR.astype(np.float64), given, "words"))  # type: ignore[arg-type]
+    assert made.codes is not None
+    assert made.codes.dtype == np.int64
+    assert made.codes.flags.writeable
+    assert made.codes.flags.c_contiguous
+    np.testing.assert_array_equal(made.codes, given)
+    assert made.embedding is not None
+    assert made.embedding.dtype == np.float32
 
 
 def test_unknown_names_list_what_there_is(check: Check) -> None:

@@ -109,6 +109,25 @@ def test_temperature_zero_is_greedy() -> None:
     assert int(draw_acoustic(torch.tensor([[0.0, 3.0, 2.0]]), torch.tensor([1.0]), cold)) == 1
 
 
+@pytest.mark.parametrize("temperature", [1e-300, 1e-40, 1e-9])
+def test_a_temperature_too_low_for_float32_is_greedy(temperature: float) -> None:
+    cold = replace(PLAIN, temperature=temperature)
+    assert draw(sampler(cold), logits(c3=30.0, c5=31.0), 0.9) == 5
+    assert int(draw_acoustic(torch.tensor([[40.0, 43.0, 42.0]]), torch.tensor([0.9]), cold)) == 1
+
+
+@pytest.mark.parametrize("temperature", [1e-5, 1e-3, 1000.0])
+def test_the_ends_of_the_range_of_temperatures_draw_codes(temperature: float) -> None:
+    stack = replace(PLAIN, temperature=temperature)
+    drawn = draw(sampler(stack, repetition_penalty=1000.0), logits(c3=300.0, c5=310.0), 0.9)
+    assert drawn == EOS or drawn < SPOKEN
+
+
+def test_logits_that_are_no_numbers_give_some_code_of_the_table() -> None:
+    broken = torch.full((1, 4), float("nan"))
+    assert 0 <= int(draw_acoustic(broken, torch.tensor([0.5]), PLAIN)) < 4
+
+
 def test_acoustic_codes_are_drawn_in_order_of_falling_probability() -> None:
     row = torch.tensor([[0.0, 2.0, 1.0, 2.0]])  # 1 and 3 tie: the lower id first
     probabilities = row.softmax(-1)[0]

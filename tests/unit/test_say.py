@@ -222,6 +222,52 @@ def test_stopping_keeps_what_was_made(
     assert soundfile.info("speech.wav").frames == 2 * FRAME
 
 
+def test_a_file_that_appeared_meanwhile_is_kept(
+    studio: Run, data: Path, studio_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(studio_home / "data" / "models", data, CUSTOM, CODEC)
+
+    def other_is_faster(engine: Engine, request: SpeechRequest, *rest: Any) -> Speech:
+        Path("mine.wav").write_bytes(b"of the other")
+        sampling = replace(request.sampling, max_frames=4)
+        return speak(engine, replace(request, sampling=sampling), *rest)
+
+    monkeypatch.setattr(say, "speak", other_is_faster)
+    answer = studio("say", "Hello", "-o", "mine.wav")
+    assert answer.status == 0
+    assert Path("mine.wav").read_bytes() == b"of the other"
+    assert soundfile.info("mine-2.wav").frames == 4 * FRAME
+    assert "Wrote mine-2.wav" in answer.told
+
+
+def test_no_input_is_overwritten(studio: Run, data: Path, studio_home: Path) -> None:
+    models = studio_home / "data" / "models"
+    install(models, data, BASE, CODEC)
+    Path("me.wav").write_bytes((data / "clip_a.wav").read_bytes())
+    for path in (models / BASE, models / CODEC, Path("me.wav")):
+        before = path.read_bytes()
+        answer = studio("say", "Hello", "--voice", "me.wav", "-o", path, "--force")
+        fails(answer, "is read by this command")
+        assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "/", "x" * 300, "a\nb"])
+def test_voices_with_strange_names(studio: Run, data: Path, studio_home: Path, name: str) -> None:
+    install(studio_home / "data" / "models", data, BASE, CODEC)
+    fails(studio("say", "Hello", "--voice", name))
+
+
+def test_mistakes_are_told_before_text_and_weights_are_read(
+    studio: Run, data: Path, studio_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(studio_home / "data" / "models", data, CUSTOM, CODEC)
+    monkeypatch.delattr(say, "read_stdin_text")
+    monkeypatch.delattr(say, "load")
+    fails(studio("say", "--speaker", "nobody"), "does not have the speaker 'nobody'")
+    fails(studio("say", "--speaker", "ryan", "--lang", "klingon"), "language 'klingon'")
+    fails(studio("say", " "), "There is no text to speak")
+
+
 def test_models_lists_what_is_there(studio: Run, data: Path, tmp_path: Path) -> None:
     install(tmp_path / "m", data, BASE, CUSTOM, CODEC)
     (tmp_path / "m" / "cut.gguf").write_bytes((data / BASE).read_bytes()[:9000])
@@ -256,15 +302,6 @@ def test_models_says_what_is_missing(studio: Run, data: Path, studio_home: Path)
     lines = studio("models").text.splitlines()
     assert len(lines) == 2
     assert lines[1].startswith(f"There is no tokenizer in {folder}. Speaking needs qwen-talker")
-
-
-def test_alone_it_names_the_command(studio: Run) -> None:
-    answer = studio()
-    assert (answer.status, answer.told) == (0, "")
-    first, _, rest = answer.text.partition("\n")
-    assert first == "This version has no window yet: `voice-studio say` speaks from the terminal."
-    assert "usage: voice-studio" in rest
-    assert "list the models" in rest
 
 
 @pytest.mark.parametrize(

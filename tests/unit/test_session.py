@@ -529,3 +529,14 @@ def test_a_disk_that_refuses_is_told_and_tried_again(
     assert (store.folder / "session.json").exists()
     assert saver.close()
     assert not any(thread.name == "autosave" for thread in threading.enumerate())
+
+
+def test_a_take_that_was_deleted_at_once_is_in_the_trash(store: SessionStore, trash: Trash) -> None:
+    made = speak(store)
+    with_it = Session(store.folder.stem).with_take(made)
+    saver = Autosaver(store, lambda problem: None)
+    saver.change(with_it)
+    saver.change(with_it.without_takes(made.id))
+    assert saver.close()
+    assert not store.sound_path(made).exists()
+    assert [item.label for item in trash.items()] == [made.label]

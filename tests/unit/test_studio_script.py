@@ -5,14 +5,16 @@ Needs a POSIX shell: conftest.py leaves this file out on Windows.
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import PySide6
 import pytest
 
 import bootstrap
-from bootstrap import ALWAYS, SetupError, SystemPart
+from bootstrap import ALWAYS, STUDIO, SYSTEM_PARTS, SetupError, SystemPart
 
 ROOT = Path(__file__).resolve().parents[2]
 GOOD_PYTHON = '[ "$1" = -c ] && exit 0; printf "%s|" "$0" "$@"\n'
@@ -111,15 +113,20 @@ def test_the_newest_package_name_that_apt_knows_is_taken(
     system: System, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(system.folder))
-    part = SystemPart("libasound.so.2", ("libasound2t64", "libasound2"), ALWAYS)
+    part = SystemPart("libasound.so.2", ("libasound2t64", "libasound2"), (ALWAYS,))
     system.add("apt-cache", '[ "$1 $2" = "show libasound2t64" ]\n')
     assert bootstrap.known_package(part) == "libasound2t64"
     system.add("apt-cache", "exit 100\n")
     assert bootstrap.known_package(part) == "libasound2"
 
 
+@pytest.mark.parametrize(("testing", "packages"), [(False, "."), (True, ".[test]")])
 def test_pip_runs_in_the_repository_and_its_failure_is_explained(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    testing: bool,
+    packages: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PIP_USER", "1")
     python = tmp_path / ".venv" / "bin" / "python"
@@ -131,8 +138,29 @@ def test_pip_runs_in_the_repository_and_its_failure_is_explained(
     )
     python.chmod(0o755)
     with pytest.raises(SetupError, match=r"registry cannot be reached.*run the same command again"):
-        bootstrap.install_packages(tmp_path)
+        bootstrap.install_packages(tmp_path, testing=testing)
     assert "NewConnectionError" in capfd.readouterr().err
     words = log.read_text().split()
     assert words[:2] == [str(tmp_path), "0"]
-    assert words[-4:] == ["-c", "constraints.txt", "-e", ".[test]"]
+    assert words[-4:] == ["-c", "constraints.txt", "-e", packages]
+    assert "--quiet" in words
+
+
+def test_every_library_that_qt_draws_with_is_looked_for() -> None:
+    qt = Path(PySide6.__file__).parent / "Qt"
+    drawing = [*qt.glob("plugins/platforms/libqxcb.so"), *qt.glob("lib/libQt6XcbQpa.so.6")]
+    drawing += [*qt.glob("lib/libQt6Gui.so.6"), *qt.glob("lib/libQt6DBus.so.6")]
+    names = {
+        name.decode()
+        for library in drawing  # none where Qt does not draw on X11
+        for name in re.findall(rb"\0(lib[\w+-]+(?:\.\d+)*\.so\.\d+)(?=\0)", library.read_bytes())
+    }
+    # Qt brings its own; the C library and the compiler's are where Python is; libgthread is
+    # glib's, and the rest are opened only if they are there.
+    wanted = {
+        name
+        for name in names
+        if not re.match(r"lib(Qt6|c\.|m\.|gcc_s|pthread|dl\.|gthread|GLESv2|icu)", name)
+    }
+    looked_for = {part.name for part in SYSTEM_PARTS if {ALWAYS, STUDIO} & set(part.purposes)}
+    assert wanted <= looked_for

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -112,3 +114,15 @@ def test_readers_beside_the_writer_see_only_what_was_written() -> None:
         reader.join()
     assert not wrong
     assert np.array_equal(take.read(0, total), numbers(0, total))
+
+
+def test_memory_is_free_as_soon_as_nobody_holds_the_take() -> None:
+    take = TakeBuffer.of(numbers(0, 10_000), RATE)
+    take.peaks(0, 10_000, 10)
+    held = weakref.ref(take)
+    gc.disable()
+    try:
+        del take
+        assert held() is None
+    finally:
+        gc.enable()

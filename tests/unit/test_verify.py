@@ -413,6 +413,8 @@ def test_a_missed_limit_is_the_exit_status(data: Path, terminal: Terminal) -> No
         (["--golden", "no-such-folder"], "no-such-folder is no folder"),
         (["--speaker", "vivian"], "custom_voice"),
         (["--voice", "nobody"], "nobody.spk"),
+        (["--voice", ""], ". is a folder"),
+        (["--voice", "/"], "/ is a folder"),
         (["--text", " "], "no text"),
         (["--json", "no-such-folder/report.json"], "no-such-folder"),
     ],
@@ -423,6 +425,16 @@ def test_what_cannot_be_told(data: Path, terminal: Terminal, more: list[str], to
     assert answer.told.startswith("error: ")
     assert told in answer.told
     assert answer.output == b""
+
+
+def test_the_report_replaces_no_input(data: Path, terminal: Terminal, tmp_path: Path) -> None:
+    clip = tmp_path / "clip.wav"
+    clip.write_bytes((data / "clip_a.wav").read_bytes())
+    before = clip.read_bytes()
+    answer = terminal.run(main, [*arguments(data), "--clip", str(clip), "--json", str(clip)])
+    assert answer.status == 2
+    assert "clip.wav is read by this command" in answer.told
+    assert clip.read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["voice.spk", "voice.rvq", "voice"])

@@ -457,6 +457,13 @@ def test_voices_are_sorted(library: VoiceLibrary) -> None:
     assert ordered(VoiceOrder.LANGUAGE) == "abCÄ"
 
 
+def test_names_are_sorted_as_people_count(library: VoiceLibrary) -> None:
+    names = ["Voice 10", "Voice 9", "voice 1", "Voice", "3 sisters"]
+    voices = [make(library, name) for name in names]
+    order = [voice.name for voice in sorted_voices(voices)]
+    assert order == ["3 sisters", "Voice", "voice 1", "Voice 9", "Voice 10"]
+
+
 # --- out and in again ---
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -99,3 +101,10 @@ def test_missing_files_and_folders_are_explained(tmp_path: Path) -> None:
     for path in (tmp_path / "none.spk", tmp_path):
         with pytest.raises(VoiceFileError, match="cannot be read"):
             read_embedding(path)
+
+
+@pytest.mark.parametrize("read", [read_embedding, read_codes])
+def test_pipes_are_not_waited_for(tmp_path: Path, read: Callable[[Path], object]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(VoiceFileError, match="pipe is not a file"):
+        read(tmp_path / "pipe")

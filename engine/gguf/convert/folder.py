@@ -16,7 +16,7 @@ from engine.gguf.convert.names import Codebook, is_unused, official_name
 from engine.gguf.convert.settings import Settings
 from engine.gguf.convert.tensors import CheckpointTensors
 from engine.gguf.header import TensorType, quoted
-from engine.gguf.layout import StoredTensor, Variant, codec_tensors, stored_type, talker_tensors
+from engine.gguf.layout import ExpectedTensor, Variant, codec_tensors, stored_type, talker_tensors
 from engine.gguf.quantize import PIECE_VALUES, stored_bytes
 from engine.gguf.reader import Value
 from engine.gguf.writer import (
@@ -30,9 +30,6 @@ from engine.types import CancelToken, Progress
 
 EMBEDDED_CODEC: Final = "speech_tokenizer"
 """Where a talker folder keeps a copy of the audio tokenizer."""
-
-VARIANTS: Final = (Variant.F32, Variant.BF16, Variant.Q8_0, Variant.Q4_K_M)
-"""What `convert_folder` makes."""
 
 _SMALLEST_USAGE: Final = 1e-5  # of a codebook entry; the constant of the official code
 _SHOWN_NAMES: Final = 5
@@ -110,7 +107,7 @@ def convert_folder(
     return left
 
 
-def _wanted(conversion: Conversion, source: CheckpointTensors) -> Iterator[StoredTensor]:
+def _wanted(conversion: Conversion, source: CheckpointTensors) -> Iterator[ExpectedTensor]:
     if conversion.is_codec:
         return codec_tensors(codec.codec_dims(conversion.config))
     speaker_encoder = any(name.startswith(f"{talker.SPEAKER_ENCODER}.") for name in source.names())
@@ -119,10 +116,10 @@ def _wanted(conversion: Conversion, source: CheckpointTensors) -> Iterator[Store
 
 
 def _checked(
-    source: CheckpointTensors, tensors: Iterator[StoredTensor]
-) -> tuple[list[StoredTensor], tuple[str, ...]]:
+    source: CheckpointTensors, tensors: Iterator[ExpectedTensor]
+) -> tuple[list[ExpectedTensor], tuple[str, ...]]:
     """The tensors, all of them there, and the names left over and not known to be unused."""
-    wanted: list[StoredTensor] = []
+    wanted: list[ExpectedTensor] = []
     left = set(source.names())
     for tensor in tensors:  # as many as config.json claims: stops at the first that is missing
         official = official_name(tensor.name)
@@ -137,7 +134,7 @@ def _checked(
     return wanted, tuple(sorted(name for name in left if not is_unused(name)))
 
 
-def _new_tensor(source: CheckpointTensors, tensor: StoredTensor, variant: Variant) -> NewTensor:
+def _new_tensor(source: CheckpointTensors, tensor: ExpectedTensor, variant: Variant) -> NewTensor:
     kind = TensorType(int(stored_type(tensor.name, tensor.shape, variant)))
 
     def pieces() -> Iterator[memoryview]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from engine.errors import ModelFileError
@@ -11,13 +10,11 @@ from engine.gguf.convert.settings import Settings
 from engine.gguf.convert.vocabulary import vocabulary_metadata
 from engine.gguf.layout import SpeakerEncoderDims, TalkerDims, TransformerDims
 from engine.gguf.reader import Value
-from engine.types import Family
+from engine.types import SIZE_NAMES, Family
 
 MODEL_TYPE: Final = "qwen3_tts"
 TOKENIZER_TYPE: Final = "qwen3_tts_tokenizer_12hz"
 SPEAKER_ENCODER: Final = "speaker_encoder"
-
-SIZES: Final = MappingProxyType({"0b6": "0.6B", "1b7": "1.7B"})
 
 Entries: TypeAlias = list[tuple[str, Value]]
 
@@ -122,7 +119,7 @@ def _size(config: Settings) -> str:
     size = config.string("tts_model_size")
     if not size.isalnum():
         raise config.wrong("tts_model_size", "a word of letters and digits")
-    return SIZES.get(size, size)
+    return SIZE_NAMES.get(size, size)
 
 
 def _family(config: Settings) -> str:

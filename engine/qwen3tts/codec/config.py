@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from engine.gguf.reader import GgufFile
 from engine.qwen3tts.codec.metadata import TokenizerMetadata
 
+LARGEST_WINDOW = 4096  # positions; a state keeps keys and values for all of them
+
 
 @dataclass(frozen=True)
 class DecoderConfig:
@@ -48,7 +50,7 @@ def read_decoder_config(file: GgufFile) -> DecoderConfig:
         width=metadata.positive("decoder.hidden_size"),
         inner=metadata.positive("decoder.intermediate_size"),
         heads=metadata.positive("decoder.num_attention_heads"),
-        head_width=metadata.positive("decoder.head_dim"),
+        head_width=metadata.even("decoder.head_dim"),
         blocks=metadata.positive("decoder.num_hidden_layers"),
         window=metadata.positive("decoder.sliding_window"),
         rope_base=metadata.number("decoder.rope_theta"),
@@ -60,6 +62,8 @@ def read_decoder_config(file: GgufFile) -> DecoderConfig:
     metadata.expect("decode_upsample_rate", config.frame_samples)
     metadata.expect("decoder.num_key_value_heads", config.heads)
     metadata.expect("decoder.num_semantic_quantizers", 1)
+    if config.window > LARGEST_WINDOW:
+        raise metadata.wrong("decoder.sliding_window", config.window)
     if config.codebooks < 2:
         raise metadata.wrong("decoder.num_quantizers", config.codebooks)
     if config.channels % 2 ** len(config.strides):

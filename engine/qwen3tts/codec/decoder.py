@@ -1,4 +1,4 @@
-"""From codes to sound: whole, in chunks, or piece by piece with carried state.
+"""From codes to sound: whole, or piece by piece with carried state.
 
 Every operation sees only the past, so the streamed signal equals the whole one but for rounding.
 """
@@ -111,7 +111,7 @@ class ResidualUnit(nn.Module):
             weights, f"{prefix}.conv1", (channels, channels), runtime, dilation=dilation
         )
         self.activation_out = _snake(weights, f"{prefix}.act2", channels, runtime)
-        self.pointwise = _conv(weights, f"{prefix}.conv2", (channels, channels), runtime)
+        self.pointwise = _conv(weights, f"{prefix}.conv2", (channels, channels), runtime, kernel=1)
 
     def new_state(self, batch: int) -> History:
         return self.dilated.new_state(batch)
@@ -133,7 +133,9 @@ class Upsampler(nn.Module):
         self.activation = _snake(weights, f"{prefix}.snake", channels, runtime)
         self.layers = Pipeline(
             [
-                _conv_transpose(weights, f"{prefix}.conv_t", (channels, half), stride, runtime),
+                _conv_transpose(
+                    weights, f"{prefix}.conv_t", (channels, half, 2 * stride), stride, runtime
+                ),
                 *(
                     ResidualUnit(weights, f"{prefix}.res.{index}", half, dilation, runtime)
                     for index, dilation in enumerate(RESIDUAL_DILATIONS)
@@ -175,8 +177,9 @@ class CodecDecoder(nn.Module):
             WindowedTransformer(weights, "tok_dec.pre_tfm", config, runtime),
         ]
         for index, factor in enumerate(config.upsampling):
-            prefix, size = f"tok_dec.upsample.{index}", (config.latent, config.latent)
-            stages.append(_conv_transpose(weights, f"{prefix}.conv", size, factor, runtime))
+            prefix = f"tok_dec.upsample.{index}"
+            shape = (config.latent, config.latent, factor)
+            stages.append(_conv_transpose(weights, f"{prefix}.conv", shape, factor, runtime))
             stages.append(ConvNext(weights, prefix, config.latent, runtime))
         stages.append(
             _conv(weights, "tok_dec.dec.0.conv", (config.channels, config.latent), runtime)
@@ -192,14 +195,6 @@ class CodecDecoder(nn.Module):
     def device(self) -> torch.device:
         return next(self.parameters()).device
 
-    @property
-    def left_context(self) -> int:
-        """Frames before a chunk that are decoded with it, so that its start sounds as in the whole.
-
-        Two attention windows; the exact reach is longer, but what lies there hardly counts.
-        """
-        return 2 * self.config.window
-
     def new_state(self, batch: int = 1) -> Stack:
         """The state before the first frame."""
         return self.stages.new_state(batch)
@@ -212,15 +207,6 @@ class CodecDecoder(nn.Module):
     def forward(self, codes: Tensor) -> Tensor:
         """Decode whole utterances [B, T, codebooks] -> [B, T * frame_samples]."""
         return self.step(codes, self.new_state(codes.shape[0]))
-
-    def decode_chunked(self, codes: Tensor, chunk: int) -> Tensor:
-        """As `forward`, `chunk` frames at a time, each after its left context: bounded memory."""
-        pieces = []
-        for start in range(0, codes.shape[1], chunk):
-            context = min(start, self.left_context)
-            sound = self(codes[:, start - context : start + chunk])
-            pieces.append(sound[:, context * self.config.frame_samples :])
-        return torch.cat(pieces, dim=1)
 
 
 def build_codec_decoder(
@@ -247,20 +233,26 @@ def _snake(weights: Weights, prefix: str, channels: int, runtime: Runtime) -> Sn
 
 
 def _conv(
-    weights: Weights, prefix: str, size: tuple[int, int], runtime: Runtime, *, dilation: int = 1
+    weights: Weights,
+    prefix: str,
+    size: tuple[int, int],
+    runtime: Runtime,
+    *,
+    kernel: int | None = None,
+    dilation: int = 1,
 ) -> CausalConv1d:
     return CausalConv1d(
-        runtime.tensor(weights.take(f"{prefix}.weight", (*size, None))),
+        runtime.tensor(weights.take(f"{prefix}.weight", (*size, kernel))),
         runtime.tensor(weights.take(f"{prefix}.bias", size[:1])),
         dilation=dilation,
     )
 
 
 def _conv_transpose(
-    weights: Weights, prefix: str, size: tuple[int, int], stride: int, runtime: Runtime
+    weights: Weights, prefix: str, shape: tuple[int, int, int], stride: int, runtime: Runtime
 ) -> CausalConvTranspose1d:
     return CausalConvTranspose1d(
-        runtime.tensor(weights.take(f"{prefix}.weight", (*size, None))),
-        runtime.tensor(weights.take(f"{prefix}.bias", size[1:])),
+        runtime.tensor(weights.take(f"{prefix}.weight", shape)),
+        runtime.tensor(weights.take(f"{prefix}.bias", shape[1:2])),
         stride=stride,
     )

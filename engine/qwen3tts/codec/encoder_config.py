@@ -57,13 +57,20 @@ def read_encoder_config(file: GgufFile) -> EncoderConfig:
         width=read.positive("encoder.hidden_size"),
         inner=read.positive("encoder.intermediate_size"),
         heads=read.positive("encoder.num_attention_heads"),
-        head_width=read.positive("encoder.head_dim"),
+        head_width=read.even("encoder.head_dim"),
         blocks=read.positive("encoder.num_hidden_layers"),
         rope_base=read.number("encoder.rope_theta"),
         eps=read.number("encoder.norm_eps"),
     )
+    if config.codebooks < 2:
+        raise read.wrong("encoder_valid_num_quantizers", config.codebooks)
     for name, right in (
         ("encode_downsample_rate", config.frame_samples),
+        # The other half of the file, which the codes are for.
+        ("decode_upsample_rate", config.frame_samples),
+        ("output_sample_rate", config.sample_rate),
+        ("decoder.num_quantizers", config.codebooks),
+        ("decoder.codebook_size", config.codebook_size),
         ("encoder.num_key_value_heads", config.heads),
         ("encoder.num_semantic_quantizers", 1),
         ("encoder.num_residual_layers", 1),

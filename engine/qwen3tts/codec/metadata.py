@@ -7,6 +7,8 @@ from engine.gguf.reader import GgufFile
 
 ARCHITECTURE = "qwen3-tts-tokenizer"
 LARGEST_FACTOR = 64  # of a rate change between two stages
+MOST_FACTORS = 16
+SHOWN_CHARACTERS = 40  # of a value in a message
 
 
 class TokenizerMetadata:
@@ -29,11 +31,23 @@ class TokenizerMetadata:
         return value
 
     def number(self, name: str) -> float:
-        return self._file.number(f"{ARCHITECTURE}.{name}")
+        """A number above zero."""
+        value = self._file.number(f"{ARCHITECTURE}.{name}")
+        if value <= 0:
+            raise self.wrong(name, value)
+        return value
+
+    def even(self, name: str) -> int:
+        """The width of a head, whose halves RoPE turns against each other."""
+        value = self.positive(name)
+        if value % 2:
+            raise self.wrong(name, value)
+        return value
 
     def factors(self, name: str) -> tuple[int, ...]:
         values = tuple(self._file.integers(f"{ARCHITECTURE}.{name}"))
-        if not values or not all(0 < value <= LARGEST_FACTOR for value in values):
+        few = 0 < len(values) <= MOST_FACTORS
+        if not few or not all(0 < value <= LARGEST_FACTOR for value in values):
             raise self.wrong(name, values)
         return values
 
@@ -45,7 +59,10 @@ class TokenizerMetadata:
 
     def wrong(self, name: str, value: object) -> ModelFileError:
         """The error for a value that cannot be right."""
+        shown = str(value)
+        if len(shown) > SHOWN_CHARACTERS:
+            shown = shown[:SHOWN_CHARACTERS] + "..."
         return ModelFileError(
-            f"{self._file.path} gives {value} for {ARCHITECTURE}.{name}, which cannot be right.",
+            f"{self._file.path} gives {shown} for {ARCHITECTURE}.{name}, which cannot be right.",
             "The file is damaged or of an unknown version; download it again.",
         )

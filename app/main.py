@@ -1,0 +1,127 @@
+"""The composition root of the window: the only place where its parts are made and meet."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import QEvent, QObject, QThreadPool, QTimer, Slot
+from PySide6.QtWidgets import QApplication, QMessageBox
+
+from app.audio.backend import AudioBackend
+from app.audio.null import NullBackend
+from app.audio.portaudio import PortAudioBackend
+from app.core.paths import APPLICATION, StudioPaths, studio_paths
+from app.core.settings import FILE_NAME, read_scale
+from app.interruptions import Interruptions
+from app.jobs.work import Openers
+from app.log import end_log, start_log
+from app.studio.studio import Studio
+from app.ui.icons import application_icon
+from app.ui.live import LiveTimer
+from app.ui.main_window import MainWindow
+from app.ui.shortcuts import PlainKeyGuard
+from app.ui.theme import Appearance
+from app.unexpected import UnexpectedErrors
+from engine import ExplainedError
+
+BEGIN_AT_THE_LATEST: Final = 1000  # milliseconds after the window was shown
+PICTURES_MILLISECONDS: Final = 5000
+
+log = logging.getLogger(__name__)
+
+
+def run_studio(
+    home: Path | None, *, models: tuple[Path, ...] = (), null_audio: bool = False
+) -> int:
+    """Show the window until it is closed, and save everything; returns the exit code.
+
+    `models` are folders to look into from now on, besides those of the settings.
+    """
+    paths = studio_paths(home)
+    handler = start_log(paths.log)
+    try:
+        return _run(paths, models, NullBackend() if null_audio else PortAudioBackend())
+    finally:
+        end_log(handler)
+
+
+def _run(paths: StudioPaths, models: tuple[Path, ...], backend: AudioBackend) -> int:
+    application = make_application(read_scale(paths.config / FILE_NAME))
+    unexpected = UnexpectedErrors()
+    unexpected.watch()
+    try:
+        studio = Studio(paths, backend, Openers())
+    except ExplainedError as error:
+        unexpected.rest()
+        log.error("The studio cannot start: %s", error)
+        QMessageBox.critical(None, "voice studio", str(error))
+        return 1
+    pool = QThreadPool()
+    pool.setMaxThreadCount(1)
+    if models:
+        known = studio.preferences.settings.model_folders
+        wanted = (folder.absolute() for folder in models)
+        studio.preferences.update(model_folders=tuple(dict.fromkeys((*known, *wanted))))
+    appearance = Appearance(application, studio.preferences.settings.theme)
+    guard = PlainKeyGuard(application)
+    timer = LiveTimer()
+    window = MainWindow(studio, appearance, timer, pool)
+    unexpected.problem.connect(window.messages.tell_problem)
+    interruptions = Interruptions(window.close)
+    first = FirstPaint(window, studio.begin)
+    window.show()
+    application.exec()
+    interruptions.end()
+    window.hide()
+    closed = studio.close()
+    pool.waitForDone(PICTURES_MILLISECONDS)
+    unexpected.rest()
+    del first, guard
+    if not closed:
+        # A thread that hangs in a driver would keep the process, or bring it down while it is
+        # taken apart. Everything that can be saved is saved.
+        log.error("Something did not end in time; the studio ends without it")
+        logging.shutdown()
+        os._exit(1)
+    window.deleteLater()  # while the application is still there, which the interpreter may not know
+    application.sendPostedEvents(window, QEvent.Type.DeferredDelete.value)
+    return 0
+
+
+def make_application(scale: float) -> QApplication:
+    """The application, with everything in it `scale` times as large."""
+    if scale != 1.0:
+        os.environ["QT_SCALE_FACTOR"] = f"{scale:g}"
+    application = QApplication(sys.argv[:1])
+    application.setApplicationName(APPLICATION)
+    application.setDesktopFileName(APPLICATION)
+    application.setWindowIcon(application_icon())
+    return application
+
+
+class FirstPaint(QObject):
+    """Calls once the window has been painted, so that it is seen before any work begins."""
+
+    def __init__(self, window: MainWindow, call: Callable[[], None]) -> None:
+        super().__init__(window)
+        self._call: Callable[[], None] | None = call
+        self._window = window
+        window.installEventFilter(self)
+        QTimer.singleShot(BEGIN_AT_THE_LATEST, self, self._go)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Paint:
+            self._window.removeEventFilter(self)
+            QTimer.singleShot(0, self, self._go)
+        return False
+
+    @Slot()
+    def _go(self) -> None:
+        call, self._call = self._call, None
+        if call is not None:
+            call()

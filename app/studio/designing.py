@@ -1,0 +1,157 @@
+"""Locks a designed take as a voice of the library, and completes voices that wait for a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.core.take_files import TAKE_CODES
+from app.core.takes import Take
+from app.core.voice_record import LibraryVoice, Origin, VoiceDetails, VoiceKind
+from app.core.voices import VoiceParts
+from app.jobs.background import Background
+from app.jobs.messages import MadeVoice
+from app.studio.models import Models
+from app.studio.notes import Note
+from app.studio.session import SessionKeeper
+from app.studio.voice_making import VoiceMaker
+from app.studio.voices import Voices
+from engine import ExplainedError
+from engine.audio import read_audio, to_24k
+from engine.types import Codes, Samples
+from engine.voices import read_codes
+
+
+class Designing(QObject):
+    """A locked voice is there at once; what a base model makes of it follows when there is one."""
+
+    locked = Signal(object)  # LibraryVoice
+    completed = Signal(object)  # LibraryVoice that can speak now
+    problem = Signal(object)  # ExplainedError
+    notice = Signal(object)  # Note
+
+    def __init__(
+        self,
+        voices: Voices,
+        maker: VoiceMaker,
+        session: SessionKeeper,
+        models: Models,
+        background: Background,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._voices = voices
+        self._maker = maker
+        self._session = session
+        self._background = background
+        self._at_work: str = ""  # id of the voice that is being completed
+        self._given_up: set[str] = set()  # those that could not be; until the next start
+        models.changed.connect(self._on_models)
+        models.found_changed.connect(self._on_models)
+        voices.changed.connect(self._on_models)
+
+    @property
+    def pending(self) -> tuple[LibraryVoice, ...]:
+        """Voices that cannot speak yet, but have a recording that they can be completed from."""
+        return tuple(
+            voice
+            for voice in self._voices.listing.voices
+            if not voice.files.widths and voice.recording is not None and not voice.read_only
+        )
+
+    def lock(self, take: Take, name: str) -> None:
+        """Make a take a voice of the library: its sound, its words, its codes.
+
+        What speaks afterwards is a base model, so the embedding is made by those that are found
+        on this machine; without one the voice is kept and completed later.
+        """
+        sound = self._session.sound_path(take)
+        codes_path = sound.with_suffix(TAKE_CODES)
+        details = VoiceDetails(
+            name,
+            VoiceKind.DESIGNED,
+            language=take.request.language,
+            origin=Origin(
+                prompt=take.request.instruct,
+                seed=take.seed,
+                model=take.model_fingerprint,
+                source=take.id,
+            ),
+        )
+
+        def store(codes: Codes | None) -> None:
+            parts = VoiceParts(clip=sound, transcript=take.text, codes=codes)
+            self._voices.create(details, parts, self._on_locked)
+
+        self._background.run(lambda: _codes(codes_path), store, self.problem.emit)
+
+    def complete_pending(self) -> None:
+        """Give the next voice that waits what it lacks, and then the others."""
+        if self._at_work or not self._maker.can_make:
+            return
+        waiting = [voice for voice in self.pending if voice.id not in self._given_up]
+        if waiting:
+            self._complete(waiting[0])
+
+    def _on_locked(self, voice: LibraryVoice) -> None:
+        self.locked.emit(voice)
+        if self._maker.can_make:
+            self.notice.emit(Note(f"{voice.name} was locked as a voice."))
+        else:
+            self.notice.emit(
+                Note(
+                    f"{voice.name} was locked as a voice, but cannot speak yet.",
+                    "It is completed by itself as soon as there is a Base model.",
+                )
+            )
+
+    def _complete(self, voice: LibraryVoice) -> None:
+        path = voice.recording
+        assert path is not None, "pending voices have one"
+        self._at_work = voice.id
+        with_codes = bool(voice.transcript) and not voice.files.has_codes
+
+        def made(result: MadeVoice) -> None:
+            self._voices.complete(voice, result, self._on_completed, self._on_failed)
+
+        def failed(error: ExplainedError | None) -> None:
+            if error is not None:
+                self.problem.emit(error)
+            self._on_failed(error)
+
+        def read(samples: Samples) -> None:
+            if not self._maker.can_make:
+                self._at_work = ""
+                return
+            self._maker.make(samples, with_codes=with_codes, done=made, failed=failed)
+
+        self._background.run(lambda: _model_samples(path), read, failed)
+
+    def _on_completed(self, voice: LibraryVoice) -> None:
+        self._at_work = ""
+        self.completed.emit(voice)
+        if voice.details.kind is not VoiceKind.DESIGNED:
+            self.notice.emit(Note(f"{voice.name} can speak now."))
+        self.complete_pending()
+
+    def _on_failed(self, error: ExplainedError | None) -> None:
+        """Go on with the others; one that was only cancelled is tried again later."""
+        failed, self._at_work = self._at_work, ""
+        if error is not None:
+            self._given_up.add(failed)
+            self.complete_pending()
+
+    @Slot()
+    def _on_models(self) -> None:
+        self.complete_pending()
+
+
+def _codes(path: Path) -> Codes | None:
+    """The codes of a take; None if it has none. Raises VoiceFileError for damaged ones."""
+    return read_codes(path) if path.is_file() else None
+
+
+def _model_samples(path: Path) -> Samples:
+    recording = read_audio(path)
+    return to_24k(recording.samples, recording.sample_rate)

@@ -1,0 +1,390 @@
+"""The player, the recorder and the devices as the window knows them: polled, never waited for."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+
+from app.audio.backend import AudioBackend, Device, SoundDeviceError
+from app.audio.player import Player
+from app.audio.player_state import Ended, OutputProblem, PlayerState, PlayerStatus, Starved
+from app.audio.recorder import Recorder
+from app.audio.recorder_state import RecorderState, RecorderStatus
+from app.audio.take_buffer import TakeBuffer
+from app.jobs.background import Background
+from app.studio.device_search import DeviceSearch
+from app.studio.preferences import SettingsKeeper
+from engine.errors import ExplainedError
+
+MILLISECONDS: Final = 33  # between two looks at the player and the recorder
+LINGER: Final = round(12_000 / MILLISECONDS)
+"""Looks after the last change: an opening device takes seconds, an idle one is let go after 10."""
+COUNT_MILLISECONDS: Final = 1000
+_SOUNDING: Final = (PlayerStatus.WAITING, PlayerStatus.PLAYING)
+
+log = logging.getLogger(__name__)
+
+
+class Sound(QObject):
+    """Plays and records for the window; every method returns at once."""
+
+    moved = Signal(object)  # PlayerState, while it plays or waits and whenever it changes
+    ended = Signal()  # what played was heard to its end
+    starved = Signal()  # the take is made more slowly than it is played
+    problem = Signal(object)  # ExplainedError
+    devices_changed = Signal()  # the lists, or what was chosen from them
+    recorder_moved = Signal(object)  # RecorderState, while the microphone is open
+    recorded = Signal(object)  # Recording
+    counted = Signal(int)  # seconds left before recording begins, 0 at its end
+
+    def __init__(
+        self,
+        backend: AudioBackend,
+        player: Player,
+        recorder: Recorder,
+        background: Background,
+        preferences: SettingsKeeper,
+        parent: QObject | None = None,
+    ) -> None:
+        """Takes over `player` and `recorder`, whose threads are the owner's to start."""
+        super().__init__(parent)
+        self._player = player
+        self._recorder = recorder
+        self._preferences = preferences
+        self._search = DeviceSearch(backend, player, recorder, background, self)
+        self._search.problem.connect(self.problem)
+        self._search.ended.connect(self._on_search_ended)
+        self._key = ""
+        self._shown = player.state
+        self._shown_recorder = recorder.state
+        self._faults = (0, 0)  # underruns and dropouts when the present play began
+        self._lost_output = False  # while playing, and nothing was asked for since
+        self._monitors = False  # the microphone is wanted
+        self._told: ExplainedError | None = None  # of the microphone
+        self._quiet_looks = 0
+        self._timer = QTimer(self)
+        self._timer.setInterval(MILLISECONDS)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self.look)
+        self._counting = 0
+        self._count_timer = QTimer(self)
+        self._count_timer.setInterval(COUNT_MILLISECONDS)
+        self._count_timer.timeout.connect(self._on_count)
+        settings = preferences.settings
+        player.set_gain(settings.volume)
+        player.set_output(settings.output_device or None)
+
+    # --- what can be seen ---
+
+    @property
+    def state(self) -> PlayerState:
+        """The player's latest moment."""
+        return self._player.state
+
+    @property
+    def recorder_state(self) -> RecorderState:
+        return self._recorder.state
+
+    @property
+    def outputs(self) -> tuple[Device, ...]:
+        """As they were listed last; empty before the first look."""
+        return self._search.devices.outputs
+
+    @property
+    def inputs(self) -> tuple[Device, ...]:
+        return self._search.devices.inputs
+
+    @property
+    def output(self) -> str | None:
+        """The id of the chosen output if it is there, None for the system's choice."""
+        return self._search.output(self._preferences.settings.output_device)
+
+    @property
+    def input(self) -> str | None:
+        """The id of the chosen microphone if it is there, None for the system's choice."""
+        return self._search.input(self._preferences.settings.input_device)
+
+    @property
+    def unavailable(self) -> str:
+        """Why there is no sound at all, in a sentence; empty when there is."""
+        return self._search.devices.unavailable
+
+    @property
+    def backend_note(self) -> str:
+        """A sentence about where the sound goes."""
+        if self.unavailable:
+            return self.unavailable
+        state = self.state
+        if state.device is None:
+            return "No output is open."
+        delay = round(1000 * state.latency)
+        return f"Playing through {state.device.name}, {state.rate} Hz, {delay} ms behind."
+
+    @property
+    def playing_key(self) -> str:
+        """What is loaded: the id of a take, "voice:<id>", "clone"; empty for nothing."""
+        return self._key
+
+    @property
+    def is_sounding(self) -> bool:
+        """Whether it plays, or is going to as soon as it can."""
+        return self.state.status in _SOUNDING
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether a recording runs or is being counted in."""
+        return self._counting > 0 or self.recorder_state.status is RecorderStatus.RECORDING
+
+    @property
+    def counting(self) -> int:
+        """Seconds until recording begins, 0 when none is counted in."""
+        return self._counting
+
+    @property
+    def is_looking(self) -> bool:
+        """Whether devices are being looked for."""
+        return self._search.is_wanted
+
+    # --- playing ---
+
+    def play(self, key: str, buffer: TakeBuffer, position: int = 0) -> None:
+        """Load a take, growing or finished, and play it from a sample on."""
+        self._key = key
+        self._lost_output = False
+        self._player.load(buffer, position, play=True)
+        self._watch()
+
+    def load(self, key: str, buffer: TakeBuffer | None) -> None:
+        """Load a take without playing it; None unloads."""
+        self._key = key if buffer is not None else ""
+        self._lost_output = False
+        self._player.load(buffer)
+        self._watch()
+
+    def toggle(self) -> None:
+        """Play, or pause what plays or waits."""
+        self._lost_output = False
+        self._player.toggle()
+        self._watch()
+
+    def pause(self) -> None:
+        self._lost_output = False
+        self._player.pause()
+        self._watch()
+
+    def stop(self) -> None:
+        """Fall silent and go back to the beginning."""
+        self._lost_output = False
+        self._player.stop()
+        self._watch()
+
+    def seek(self, sample: int) -> None:
+        """Go on at a sample of the take."""
+        self._player.seek(max(sample, 0))
+        self._watch()
+
+    def set_loop(self, loop: tuple[int, int] | None) -> None:
+        """Repeat samples start..end; None plays on to the end."""
+        if loop is None:
+            self._player.clear_loop()
+        else:
+            self._player.set_loop(*loop)
+        self._watch()
+
+    def set_volume(self, gain: float) -> None:
+        """Multiply amplitudes by 0..1; remembered."""
+        gain = min(max(gain, 0.0), 1.0)
+        self._player.set_gain(gain)
+        self._preferences.update(volume=gain)
+        self._watch()
+
+    def set_output(self, device_id: str | None) -> None:
+        """Play through another output, None being the system's choice; remembered.
+
+        What stopped because its output went away plays on.
+        """
+        self._preferences.update(output_device=device_id or "")
+        self._player.set_output(device_id)
+        if self._lost_output:
+            self._lost_output = False
+            self._player.play()
+        self.devices_changed.emit()
+        self._watch()
+
+    # --- recording ---
+
+    def monitor(self, on: bool, device_id: str | None = None) -> None:
+        """Open a microphone and show its levels, or close it, ending a recording.
+
+        None is the one that was chosen last.
+        """
+        self._monitors = on
+        if on:
+            self._open_microphone(device_id or self.input)
+        else:
+            self._stop_counting()
+            self._recorder.release()
+        self._watch()
+
+    def set_input(self, device_id: str | None) -> None:
+        """Record with another microphone, None being the system's choice; remembered.
+
+        A recording that runs ends.
+        """
+        self._preferences.update(input_device=device_id or "")
+        if self._monitors:
+            self._stop_counting()
+            self._open_microphone(device_id)
+        self.devices_changed.emit()
+        self._watch()
+
+    def start_recording(self, count_in: int = 3) -> None:
+        """Keep what the microphone hears, after so many seconds; what plays is paused."""
+        if self.is_recording:
+            return
+        self._player.pause()
+        if not self._monitors or self.recorder_state.status is RecorderStatus.CLOSED:
+            self.monitor(True)
+        # While devices are looked for the microphone stays closed: the counting waits for it.
+        self._counting = max(count_in, 1 if self._search.is_running else 0)
+        if self._counting:
+            self._count_timer.start()
+            self.counted.emit(self._counting)
+        else:
+            self._recorder.record()
+        self._watch()
+
+    def stop_recording(self) -> None:
+        """End the recording, or the counting before it; levels go on."""
+        self._stop_counting()
+        self._recorder.stop()
+        self._watch()
+
+    def reset_clip(self) -> None:
+        """Put the clip lamp out."""
+        self._recorder.reset_clip()
+        self._watch()
+
+    # --- devices ---
+
+    def look_for_devices(self) -> None:
+        """Look for devices again, as soon as nothing sounds and nothing is recorded."""
+        self._search.begin()
+        self._watch()
+
+    def close(self) -> bool:
+        """Fall silent and keep what is being recorded; False when a device hangs."""
+        self._timer.stop()
+        self._count_timer.stop()
+        player_ended = self._player.close()
+        return self._recorder.close() and player_ended
+
+    # --- looking at what moves ---
+
+    @Slot()
+    def look(self) -> None:
+        """Tell what has changed since the last look; called by the timer."""
+        self._look_at_player()
+        self._look_at_recorder()
+        self._search.go_on(in_use=self.is_sounding or self.is_recording)
+        self._quiet_looks += 1
+        if self._quiet_looks > LINGER and not self.is_looking:
+            self._timer.stop()
+
+    def _look_at_player(self) -> None:
+        events = self._player.events()
+        state = self._player.state
+        before, self._shown = self._shown, state
+        sounds, sounded = state.status in _SOUNDING, before.status in _SOUNDING
+        if sounds and not sounded:
+            self._faults = (before.underruns, before.dropouts)
+        if sounded and not sounds:
+            self._log_faults(state)
+        if state != before or state.take is not before.take or sounds:
+            self._quiet_looks = 0
+            self.moved.emit(state)
+        for event in events:
+            self._quiet_looks = 0
+            match event:
+                case Ended():
+                    self.ended.emit()
+                case Starved():
+                    self.starved.emit()
+                case OutputProblem(error):
+                    self._on_output_lost(error)
+
+    def _on_output_lost(self, error: SoundDeviceError) -> None:
+        self._lost_output = True
+        self.problem.emit(error)
+        self.look_for_devices()  # the lists name a device that is gone
+
+    def _log_faults(self, state: PlayerState) -> None:
+        underruns = state.underruns - self._faults[0]
+        dropouts = state.dropouts - self._faults[1]
+        if underruns > 0 or dropouts > 0:
+            log.warning("This play had %d underruns and %d dropouts", underruns, dropouts)
+
+    def _look_at_recorder(self) -> None:
+        recordings = self._recorder.recordings()
+        state = self._recorder.state
+        before, self._shown_recorder = self._shown_recorder, state
+        if state != before or state.status is not RecorderStatus.CLOSED:
+            self._quiet_looks = 0
+            self.recorder_moved.emit(state)
+        if state.problem is not None and state.problem is not before.problem:
+            self._stop_counting()
+            self._tell(state.problem)
+        for recording in recordings:
+            self._quiet_looks = 0
+            if recording.gaps:
+                log.warning("This recording has %d gaps", recording.gaps)
+            if recording.problem is not None:
+                self._tell(recording.problem)
+            self.recorded.emit(recording)
+
+    def _tell(self, problem: ExplainedError) -> None:
+        """Tell a problem of the microphone, once: the recording and the state both have it."""
+        if problem is not self._told:
+            self._told = problem
+            self.problem.emit(problem)
+
+    @Slot()
+    def _on_search_ended(self) -> None:
+        # A chosen device that is away is used again when it comes back.
+        self._player.set_output(self.output)
+        if self._monitors:
+            self._open_microphone(self.input)
+        self.devices_changed.emit()
+        self._watch()
+
+    def _open_microphone(self, device_id: str | None) -> None:
+        if not self._search.is_running:  # else it is opened afterwards
+            self._recorder.monitor(device_id)
+
+    # --- counting in ---
+
+    @Slot()
+    def _on_count(self) -> None:
+        if self._search.is_running:
+            return
+        if self._counting > 1:
+            self._counting -= 1
+            self.counted.emit(self._counting)
+        else:
+            self._stop_counting()
+            self._recorder.record()
+            self._watch()
+
+    def _stop_counting(self) -> None:
+        self._count_timer.stop()
+        if self._counting:
+            self._counting = 0
+            self.counted.emit(0)
+
+    def _watch(self) -> None:
+        """Look regularly until nothing has moved for a while."""
+        self._quiet_looks = 0
+        if not self._timer.isActive():
+            self._timer.start()

@@ -1,0 +1,128 @@
+"""One candidate of a designed voice: listen to it, and lock it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.audio.take_buffer import TakeBuffer
+from app.core.takes import Take, TakeEnding
+from app.ui.controls import muted_label, tool_button
+from app.ui.icons import icon
+from app.ui.labels import ElidedLabel
+from app.ui.live import LiveTimer
+from app.ui.metrics import CAPTION, GAP, TIGHT, scaled_font
+from app.ui.time_axis import clock
+from app.ui.waveform import WaveformView
+
+LEAST_WIDTH = 250
+WAVE_HEIGHT = 40
+
+
+class CandidateCard(QFrame):
+    """A take of a design with its seed."""
+
+    play_requested = Signal(str, int)  # id of the take, sample to begin at
+    pause_requested = Signal()
+    lock_requested = Signal(str)
+    seed_requested = Signal(str)  # keep this seed for the next try
+
+    def __init__(
+        self,
+        number: int,
+        take: Take,
+        buffer: TakeBuffer,
+        timer: LiveTimer,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._take = take
+        self._is_playing = False
+        self._is_live = True
+        self.setProperty("panel", True)
+        self.setMinimumWidth(LEAST_WIDTH)
+        self.setAccessibleName(f"Candidate {number}, seed {take.seed}")
+        heading = QLabel(f"Candidate {number}", self)
+        heading.setFont(scaled_font(heading, 1.0, bold=True))
+        self._state = muted_label(parent=self)
+        self._state.setFont(scaled_font(self._state, CAPTION))
+        self._wave = WaveformView(timer, compact=True, parent=self)
+        self._wave.setMinimumHeight(WAVE_HEIGHT)
+        self._wave.set_source(buffer)
+        self._wave.seek_requested.connect(self._on_seek)
+        self._play = tool_button("play", f"Play candidate {number}", self)
+        self._play.clicked.connect(self._on_play)
+        self._seed = tool_button("pin", "", self)
+        self._seed.setAccessibleName(f"Pin the seed {take.seed}")
+        self._seed.setToolTip("Pin this seed, so that the next try draws the same voice")
+        self._seed.clicked.connect(lambda: self.seed_requested.emit(take.id))
+        seed = ElidedLabel(f"Seed {take.seed}", parent=self)
+        seed.setProperty("muted", True)
+        self._lock = QPushButton(icon("lock"), "Lock voice…", self)
+        self._lock.setAccessibleName(f"Lock candidate {number} as a voice")
+        self._lock.setToolTip("Keep this voice in the library, to speak any text with it")
+        self._lock.clicked.connect(lambda: self.lock_requested.emit(take.id))
+        head = QHBoxLayout()
+        head.addWidget(heading)
+        head.addStretch(1)
+        head.addWidget(self._state)
+        middle = QHBoxLayout()
+        middle.setSpacing(TIGHT)
+        middle.addWidget(self._play, 0, Qt.AlignmentFlag.AlignVCenter)
+        middle.addWidget(self._wave, 1)
+        foot = QHBoxLayout()
+        foot.addWidget(self._seed)
+        foot.addWidget(seed)
+        foot.addStretch(1)
+        foot.addWidget(self._lock)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(GAP, GAP, GAP, GAP)
+        layout.setSpacing(TIGHT)
+        layout.addLayout(head)
+        layout.addLayout(middle)
+        layout.addLayout(foot)
+        self.show_progress(buffer.seconds)
+
+    @property
+    def take(self) -> Take:
+        return self._take
+
+    @property
+    def can_be_locked(self) -> bool:
+        return self._lock.isEnabled()
+
+    def set_expected(self, seconds: float) -> None:
+        """Leave room in the waveform for so many seconds."""
+        self._wave.set_expected(int(seconds * self._take.sample_rate))
+
+    def show_progress(self, seconds: float) -> None:
+        """Say how far the candidate is."""
+        self._lock.setEnabled(not self._is_live)
+        word = "" if not self._is_live else "speaking"
+        if not self._is_live and self._take.ending is not TakeEnding.SPOKEN:
+            word = "stopped" if self._take.ending is TakeEnding.STOPPED else "cut off"
+        self._state.setText(" · ".join(filter(None, (word, clock(seconds)))))
+
+    def show_take(self, take: Take) -> None:
+        """Show the whole take."""
+        self._take, self._is_live = take, False
+        self._wave.set_expected(0)
+        self.show_progress(take.seconds)
+
+    def show_playing(self, is_playing: bool, position: int | None) -> None:
+        """Show whether this candidate is heard, and where."""
+        if is_playing != self._is_playing:
+            self._is_playing = is_playing
+            self._play.setIcon(icon("pause" if is_playing else "play"))
+        self._wave.set_position(position)
+
+    @Slot()
+    def _on_play(self) -> None:
+        if self._is_playing:
+            self.pause_requested.emit()
+        else:
+            self.play_requested.emit(self._take.id, self._wave.position or 0)
+
+    @Slot(object)
+    def _on_seek(self, sample: int) -> None:
+        self.play_requested.emit(self._take.id, sample)

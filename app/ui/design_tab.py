@@ -1,0 +1,230 @@
+"""The tab that draws voices from a description, and locks the one that fits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import Qt, QThreadPool, Signal, Slot
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QScrollArea,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.core.settings import MOST_TAKES
+from app.core.takes import TakeRequest
+from app.core.voice_prompt import EXAMPLES, with_attributes
+from app.studio.studio import Studio
+from app.ui.attribute_helper import AttributeHelper
+from app.ui.candidate_grid import CandidateGrid
+from app.ui.chips import FlowLayout
+from app.ui.controls import number_box
+from app.ui.family_gate import FamilyGate
+from app.ui.inline_note import wrapped_label
+from app.ui.live import LiveTimer
+from app.ui.metrics import GAP, HEADING, ROOM, TIGHT, scaled_font
+from app.ui.speech_box import SpeechBox
+from engine import Family
+
+TAB = "design"
+PROMPT_LINES = 3
+LONGEST_PROMPT = 4000
+USUAL_CANDIDATES = 4
+LEAST_INPUTS = 330
+
+
+class DesignTab(QWidget):
+    """Description, attributes, a text, and the candidates."""
+
+    tab = TAB
+    title = "Design"
+
+    models_requested = Signal()
+    speak_requested = Signal(int)  # candidates
+    lock_requested = Signal(object)  # Take
+
+    def __init__(
+        self, studio: Studio, timer: LiveTimer, pool: QThreadPool, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._studio = studio
+        self._build(timer)
+        studio.session.draft_changed.connect(self._on_draft)
+        self._on_draft(TAB)
+        self._on_count(self._count.value())
+        self._on_candidates()
+
+    @property
+    def box(self) -> SpeechBox:
+        return self._box
+
+    @property
+    def grid(self) -> CandidateGrid:
+        return self._candidates
+
+    def request(self) -> TakeRequest | None:
+        """What to draw; None when something is missing, which is told beside the text."""
+        draft = self._studio.session.draft(TAB)
+        if not self._gate.is_open:
+            self._box.tell("Load a VoiceDesign model first.")
+        elif not draft.instruct.strip():
+            self._box.tell("Describe the voice first, or choose some attributes.")
+            self._prompt.setFocus()
+        elif self._box.has_text():
+            return TakeRequest(
+                text=self._box.text,
+                family=Family.VOICE_DESIGN,
+                language=draft.language,
+                instruct=draft.instruct.strip(),
+            )
+        return None
+
+    def voice_label(self) -> str:
+        return "Designed"
+
+    def focus_text(self) -> None:
+        self._prompt.setFocus()
+
+    def _build(self, timer: LiveTimer) -> None:
+        self._gate = FamilyGate(Family.VOICE_DESIGN, self._studio.models, self)
+        self._gate.models_requested.connect(self.models_requested)
+        page = QWidget(self)
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, TIGHT, 0)
+        column.setSpacing(GAP)
+        self._prompt = QPlainTextEdit(page)
+        self._prompt.setAccessibleName("Description of the voice")
+        self._prompt.setPlaceholderText(f"For example: {EXAMPLES[0]}")
+        self._prompt.setTabChangesFocus(True)
+        lines = self._prompt.fontMetrics().lineSpacing() * PROMPT_LINES
+        self._prompt.setFixedHeight(lines + 2 * GAP)
+        self._prompt.textChanged.connect(self._on_prompt)
+        label = QLabel("&Describe the voice", page)
+        label.setFont(scaled_font(label, HEADING, bold=True))
+        label.setBuddy(self._prompt)
+        column.addWidget(label)
+        column.addWidget(self._prompt)
+        column.addWidget(self._examples(page))
+        self._helper = AttributeHelper(page)
+        self._helper.sentence_changed.connect(self._on_sentence)
+        column.addWidget(self._helper)
+        self._box = SpeechBox(TAB, self._studio, page)
+        self._box.set_placeholder("What the candidates should say")
+        self._box.offer_several(False)
+        self._box.speak_requested.connect(self._on_speak)
+        column.addWidget(self._box, 1)
+        inputs = QScrollArea(self)
+        inputs.setWidgetResizable(True)
+        inputs.setFrameShape(QScrollArea.Shape.NoFrame)
+        inputs.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        inputs.setMinimumWidth(LEAST_INPUTS)
+        inputs.setWidget(page)
+
+        studio = self._studio
+        self._candidates = CandidateGrid(studio.session, studio.speech, studio.sound, timer)
+        self._candidates.lock_requested.connect(self.lock_requested)
+        self._candidates.seed_requested.connect(self._on_seed)
+        self._candidates.changed.connect(self._on_candidates)
+        self._count = number_box("Number of candidates", 1, MOST_TAKES, self)
+        self._count.setValue(USUAL_CANDIDATES)
+        self._count.valueChanged.connect(self._on_count)
+        count_label = QLabel("&How many", self)
+        count_label.setBuddy(self._count)
+        heading = QLabel("Candidates", self)
+        heading.setFont(scaled_font(heading, HEADING, bold=True))
+        head = QHBoxLayout()
+        head.addWidget(heading)
+        head.addStretch(1)
+        head.addWidget(count_label)
+        head.addWidget(self._count)
+        self._nothing = wrapped_label(
+            "The same description draws another person with each seed. Make a few candidates, "
+            "listen, and lock the one you like: it becomes a voice of the library that stays "
+            "the same in every text.",
+            muted=True,
+            parent=self,
+        )
+        results = QWidget(self)
+        side = QVBoxLayout(results)
+        side.setContentsMargins(0, 0, 0, 0)
+        side.setSpacing(GAP)
+        side.addLayout(head)
+        side.addWidget(self._nothing)
+        area = QScrollArea(results)
+        area.setWidgetResizable(True)
+        area.setFrameShape(QScrollArea.Shape.NoFrame)
+        holder = QWidget(area)
+        stack = QVBoxLayout(holder)
+        stack.setContentsMargins(0, 0, TIGHT, 0)
+        stack.addWidget(self._candidates)
+        stack.addStretch(1)
+        area.setWidget(holder)
+        side.addWidget(area, 1)
+        splitter = QSplitter(self)
+        splitter.addWidget(inputs)
+        splitter.addWidget(results)
+        splitter.setSizes([1, 1])
+        splitter.setChildrenCollapsible(False)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(ROOM, GAP, ROOM, GAP)
+        layout.setSpacing(GAP)
+        layout.addWidget(self._gate)
+        layout.addWidget(splitter, 1)
+
+    def _examples(self, parent: QWidget) -> QWidget:
+        holder = QWidget(parent)
+        flow = FlowLayout(holder, TIGHT)
+        for number, example in enumerate(EXAMPLES, 1):
+            chip = QPushButton(f"Example {number}", holder)
+            chip.setProperty("kind", "chip")
+            chip.setToolTip(example)
+            chip.setAccessibleDescription(example)
+            chip.clicked.connect(lambda _=False, words=example: self._write(words))
+            flow.addWidget(chip)
+        return holder
+
+    def _write(self, words: str) -> None:
+        """Replace the description so that it can be undone."""
+        cursor = self._prompt.textCursor()
+        cursor.select(cursor.SelectionType.Document)
+        cursor.insertText(words)
+
+    @Slot(str, str)
+    def _on_sentence(self, before: str, now: str) -> None:
+        self._write(with_attributes(self._prompt.toPlainText(), before, now))
+
+    @Slot()
+    def _on_prompt(self) -> None:
+        text = self._prompt.toPlainText()
+        draft = self._studio.session.draft(TAB)
+        if draft.instruct != text:
+            self._studio.session.set_draft(TAB, replace(draft, instruct=text[:LONGEST_PROMPT]))
+
+    @Slot(str)
+    def _on_draft(self, tab: str) -> None:
+        if tab == TAB:
+            instruct = self._studio.session.draft(TAB).instruct
+            if instruct != self._prompt.toPlainText()[:LONGEST_PROMPT]:
+                self._prompt.setPlainText(instruct)
+
+    @Slot(int)
+    def _on_count(self, count: int) -> None:
+        self._box.set_main_word("Make 1 candidate" if count == 1 else f"Make {count} candidates")
+
+    @Slot(int)
+    def _on_speak(self, _: int) -> None:
+        self.speak_requested.emit(self._count.value())
+
+    @Slot(object)
+    def _on_seed(self, seed: int) -> None:
+        session = self._studio.session
+        session.set_draft(TAB, replace(session.draft(TAB), seed=seed))
+
+    @Slot()
+    def _on_candidates(self) -> None:
+        self._nothing.setVisible(not self._candidates.cards)

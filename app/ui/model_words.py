@@ -1,0 +1,40 @@
+"""How models and devices are named to people, wherever they are."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Final
+
+from app.studio.models import ModelState
+from app.ui.family_gate import NAMES
+from engine import ModelDescription
+
+DEVICES: Final = MappingProxyType(
+    {"auto": "automatic", "cpu": "CPU", "cuda": "CUDA", "mps": "Apple GPU"}
+)
+
+
+def short_name(description: ModelDescription) -> str:
+    """Size and family: "0.6B Base"."""
+    return f"{description.size} {NAMES[description.family]}"
+
+
+def device_name(device: str) -> str:
+    """A device as people write it: "CUDA 1" for `cuda:1`."""
+    kind, _, number = device.partition(":")
+    name = DEVICES.get(kind, kind)
+    return f"{name} {number}" if number else name
+
+
+def speed_text(speed: float) -> str:
+    """How fast speech is made, measured: "1.3x real time"."""
+    digits = 2 if speed < 0.95 else 1 if speed < 9.95 else 0
+    return f"{speed:.{digits}f}\N{MULTIPLICATION SIGN} real time"
+
+
+def loading_sentence(state: ModelState) -> str:
+    """What is being loaded, and how far it is: "Loading 0.6B Base: 0.40 of 1.02 GB"."""
+    name = short_name(state.description) if state.description is not None else "the model"
+    if state.total <= 0:
+        return f"Loading {name}"
+    return f"Loading {name}: {state.done / 1e9:.2f} of {state.total / 1e9:.2f} GB"

@@ -1,0 +1,290 @@
+"""The takes of the session, newest first, and what can be done with one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.audio.player_state import PlayerState, PlayerStatus
+from app.core.names import safe_name
+from app.core.takes import Take
+from app.studio.session import SessionKeeper
+from app.studio.sound import Sound
+from app.studio.speech import LiveTake, Speech, SpeechState
+from app.ui.live import LiveTimer
+from app.ui.metrics import GAP, TIGHT
+from app.ui.shortcuts import key_text, make_action, shortcut
+from app.ui.take_strip import TakeStrip
+from engine.wav import WavFormat
+
+PAGE: Final = 40  # strips that are shown at once, and more at each press
+FORMATS: Final = (
+    ("WAV, 24 bit (*.wav)", WavFormat.WAV24),
+    ("WAV, 16 bit (*.wav)", WavFormat.WAV16),
+    ("WAV, 32 bit float (*.wav)", WavFormat.WAV32),
+)
+
+ChooseTarget: TypeAlias = Callable[[QWidget, str], tuple[Path, WavFormat] | None]
+"""Asks where to save a WAV of this name, and how."""
+
+
+class TakesPanel(QWidget):
+    """Strips for the takes that are being made and for those of the session."""
+
+    lock_requested = Signal(object)  # Take
+
+    def __init__(
+        self,
+        session: SessionKeeper,
+        speech: Speech,
+        sound: Sound,
+        timer: LiveTimer,
+        choose_target: ChooseTarget | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._speech, self._sound = session, speech, sound
+        self._timer = timer
+        self._choose_target = choose_target or ask_for_target
+        self._strips: dict[str, TakeStrip] = {}
+        self._current = ""
+        self._shown = PAGE
+        self._build()
+        session.changed.connect(self._sync)
+        speech.began.connect(self._on_began)
+        speech.changed.connect(self._on_speech)
+        speech.take_ended.connect(self._on_take_ended)
+        sound.moved.connect(self._on_moved)
+        self._sync()
+
+    @property
+    def current(self) -> Take | None:
+        """The take that the keys work on."""
+        return self._session.session.take(self._current)
+
+    @property
+    def strips(self) -> tuple[TakeStrip, ...]:
+        """From top to bottom."""
+        return tuple(sorted(self._strips.values(), key=self._list.indexOf))
+
+    def _build(self) -> None:
+        self.setAccessibleName("Takes")
+        self._empty = QLabel(self)
+        self._empty.setText(
+            "<b>No takes yet</b><br>Write a line above, for example "
+            "“The kettle was singing when the rain began.”, "
+            f"and press {key_text(shortcut('speak').keys[0])}. Every take is kept here."
+        )
+        self._empty.setTextFormat(Qt.TextFormat.RichText)
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._empty.setWordWrap(True)
+        self._empty.setProperty("muted", True)
+        self._older = QPushButton(self)
+        self._older.setProperty("kind", "quiet")
+        self._older.clicked.connect(self._on_older)
+        content = QWidget(self)
+        self._list = QVBoxLayout(content)
+        self._list.setContentsMargins(0, 0, TIGHT, 0)
+        self._list.setSpacing(TIGHT)
+        self._list.addStretch(1)
+        self._area = QScrollArea(self)
+        self._area.setWidgetResizable(True)
+        self._area.setFrameShape(QScrollArea.Shape.NoFrame)
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._area.setWidget(content)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(GAP, TIGHT, GAP, TIGHT)
+        layout.setSpacing(TIGHT)
+        layout.addWidget(self._empty, 1)
+        layout.addWidget(self._area, 1)
+        layout.addWidget(self._older, 0, Qt.AlignmentFlag.AlignHCenter)
+        for name, act in (
+            ("take-star", self._star_current),
+            ("take-save", self._save_current),
+            ("take-trash", self._trash_current),
+        ):
+            make_action(name, self).triggered.connect(act)
+
+    # What is shown
+
+    @Slot()
+    def _sync(self) -> None:
+        """Make the strips those of the takes, keeping the ones that stay."""
+        live = [one for one in self._speech.live if self._session.session.take(one.take.id) is None]
+        kept = self._session.takes
+        wanted: list[tuple[Take, LiveTake | None]] = [(one.take, one) for one in live]
+        wanted += [(take, self._live_of(take.id)) for take in kept[: self._shown]]
+        ids = {take.id for take, _ in wanted}
+        for take_id in [known for known in self._strips if known not in ids]:
+            strip = self._strips.pop(take_id)
+            self._list.removeWidget(strip)
+            if strip.hasFocus() or strip.isAncestorOf(self.focusWidget() or self):
+                self.setFocus()
+            strip.deleteLater()
+        for place, (take, maker) in enumerate(wanted):
+            self._place(place, take, maker)
+        self._empty.setVisible(not wanted)
+        self._area.setVisible(bool(wanted))
+        hidden = len(kept) - self._shown
+        self._older.setVisible(hidden > 0)
+        self._older.setText(f"Show {min(hidden, PAGE)} older takes")
+        if self._current not in self._strips:
+            self._choose(wanted[0][0].id if wanted else "")
+        self._on_moved(self._sound.state)
+
+    def _live_of(self, take_id: str) -> LiveTake | None:
+        return next((one for one in self._speech.live if one.take.id == take_id), None)
+
+    def _place(self, place: int, take: Take, live: LiveTake | None) -> None:
+        strip = self._strips.get(take.id)
+        if strip is None:
+            buffer = live.buffer if live is not None else self._session.buffer(take.id)
+            strip = TakeStrip(take, buffer, self._timer)
+            self._connect(strip)
+            self._strips[take.id] = strip
+        if self._list.indexOf(strip) != place:
+            self._list.removeWidget(strip)
+            self._list.insertWidget(place, strip)
+        strip.show_take(take)
+        strip.set_live(live is not None, live.expected if live is not None else 0.0)
+        saved = self._session.session.take(take.id) is not None
+        strip.set_file(str(self._session.sound_path(take)) if saved else "")
+
+    def _connect(self, strip: TakeStrip) -> None:
+        strip.chosen.connect(self._choose)
+        strip.play_requested.connect(self._on_play)
+        strip.pause_requested.connect(self._sound.pause)
+        strip.star_changed.connect(self._session.star)
+        strip.note_changed.connect(self._session.set_note)
+        strip.again_requested.connect(self._on_again)
+        strip.save_requested.connect(self._on_save)
+        strip.trash_requested.connect(self._on_trash)
+        strip.lock_requested.connect(self._on_lock)
+
+    @Slot(object)
+    def _on_began(self, _: tuple[LiveTake, ...]) -> None:
+        self._sync()
+        self._area.verticalScrollBar().setValue(0)
+
+    @Slot(object)
+    def _on_speech(self, _: SpeechState) -> None:
+        for one in self._speech.live:
+            if (strip := self._strips.get(one.take.id)) is not None:
+                strip.show_progress(one.buffer.seconds)
+
+    @Slot(str)
+    def _on_take_ended(self, _: str) -> None:
+        self._sync()
+
+    @Slot(object)
+    def _on_moved(self, state: PlayerState) -> None:
+        sounding = state.status in (PlayerStatus.PLAYING, PlayerStatus.WAITING)
+        for take_id, strip in self._strips.items():
+            is_loaded = take_id == self._sound.playing_key
+            strip.show_playing(is_loaded and sounding, state.position if is_loaded else None)
+
+    @Slot()
+    def _on_older(self) -> None:
+        self._shown += PAGE
+        self._sync()
+
+    # What is done with takes
+
+    @Slot(str)
+    def _choose(self, take_id: str) -> None:
+        self._current = take_id
+        for known, strip in self._strips.items():
+            strip.set_current(known == take_id)
+
+    @Slot(str, int)
+    def _on_play(self, take_id: str, position: int) -> None:
+        live = self._live_of(take_id)
+        buffer = live.buffer if live is not None else self._session.buffer(take_id)
+        self._strips[take_id].set_buffer(buffer)
+        self._sound.play(take_id, buffer, position)
+
+    @Slot(str, bool)
+    def _on_again(self, take_id: str, new_seed: bool) -> None:
+        if (take := self._session.session.take(take_id)) is not None:
+            self._speech.again(take, new_seed=new_seed)
+
+    @Slot(str)
+    def _on_save(self, take_id: str) -> None:
+        take = self._session.session.take(take_id)
+        if take is None:
+            return
+        chosen = self._choose_target(self, f"{safe_name(take.label)}.wav")
+        if chosen is not None:
+            self._session.save_as(take, *chosen)
+
+    @Slot(str)
+    def _on_trash(self, take_id: str) -> None:
+        if self._session.session.take(take_id) is None:
+            return  # it is still being made
+        neighbour = self._neighbour(take_id)
+        if self._sound.playing_key == take_id:
+            self._sound.stop()
+        self._session.delete(take_id)
+        if neighbour in self._strips:
+            self._choose(neighbour)
+            self._strips[neighbour].setFocus()
+
+    @Slot(str)
+    def _on_lock(self, take_id: str) -> None:
+        if (take := self._session.session.take(take_id)) is not None:
+            self.lock_requested.emit(take)
+
+    @Slot()
+    def _star_current(self) -> None:
+        if (take := self.current) is not None:
+            self._session.star(take.id, not take.star)
+
+    @Slot()
+    def _save_current(self) -> None:
+        self._on_save(self._current)
+
+    @Slot()
+    def _trash_current(self) -> None:
+        self._on_trash(self._current)
+
+    def _neighbour(self, take_id: str) -> str:
+        ids = [strip.take.id for strip in self.strips]
+        at = ids.index(take_id)
+        return next(iter(ids[at + 1 :] + ids[:at][::-1]), "")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()))
+        if step is None or self._current not in self._strips:
+            super().keyPressEvent(event)
+            return
+        strips = self.strips
+        at = strips.index(self._strips[self._current]) + step
+        if 0 <= at < len(strips):
+            strips[at].setFocus()
+            self._area.ensureWidgetVisible(strips[at])
+
+
+def ask_for_target(parent: QWidget, name: str) -> tuple[Path, WavFormat] | None:
+    """Ask with the system's dialog where to save a WAV of this name, and in which format."""
+    formats = dict(FORMATS)
+    path, chosen = QFileDialog.getSaveFileName(
+        parent, "Save the take as WAV", name, ";;".join(formats), next(iter(formats))
+    )
+    if not path:
+        return None
+    target = Path(path)
+    if target.suffix.lower() != ".wav":
+        target = target.with_name(f"{target.name}.wav")
+    return target, formats.get(chosen, FORMATS[0][1])

@@ -1,0 +1,251 @@
+"""Narrows the list of voices: by words, kinds, favourites, languages and tags; and sorts it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from PySide6.QtCore import QEvent, QSignalBlocker, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.core.voice_record import ANY_LANGUAGE, VoiceFilter, VoiceKind, VoiceOrder
+from app.core.voices import VoiceListing
+from app.ui.chips import ChipBar
+from app.ui.controls import muted_label
+from app.ui.icons import icon
+from app.ui.language_box import language_label
+from app.ui.metrics import CAPTION, GAP, TIGHT, scaled_font
+from app.ui.shortcuts import with_key
+from app.ui.voice_look import KIND_WORDS
+
+FAVOURITES, DAMAGED = "favourites", "damaged"
+ORDERS: Final = (
+    (VoiceOrder.NAME, "By name"),
+    (VoiceOrder.NEWEST, "Newest first"),
+    (VoiceOrder.LANGUAGE, "By language"),
+)
+CHIP_CHARACTERS: Final = 26
+CHIP_AREA: Final = 190  # greatest height, from which on it scrolls
+
+
+class VoiceFilterBar(QWidget):
+    """Says which voices are to be shown, and in which order."""
+
+    changed = Signal()
+    list_requested = Signal()  # go on to the list, by keyboard
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._language = ""
+        self._search = _SearchField(self)
+        self._search.textChanged.connect(self.changed)
+        self._search.down_pressed.connect(self.list_requested)
+        self._unfold = QPushButton(self)
+        self._unfold.setProperty("kind", "quiet")
+        self._unfold.setCheckable(True)
+        self._unfold.setToolTip("Filter by kind, favourites, language and tags")
+        self._unfold.toggled.connect(self._show_chips)
+        self._order = QComboBox(self)
+        self._order.setAccessibleName("Sort")
+        self._order.setToolTip("How the list is sorted")
+        self._order.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        for order, label in ORDERS:
+            self._order.addItem(label, str(order))
+        self._order.activated.connect(self.changed)
+        self._kinds, self._languages, self._tags = (
+            ChipBar(name) for name in ("Kinds", "Languages", "Tags")
+        )
+        self._kinds.changed.connect(self._on_chips)
+        self._languages.changed.connect(self._on_languages)
+        self._tags.changed.connect(self._on_chips)
+        self._captions = {
+            bar: muted_label(bar.accessibleName()) for bar in (self._languages, self._tags)
+        }
+        self._area = _ChipArea((self._kinds, *self._with_captions()), self)
+        line = QHBoxLayout()
+        line.setSpacing(TIGHT)
+        line.addWidget(self._unfold)
+        line.addStretch(1)
+        line.addWidget(self._order)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(TIGHT)
+        layout.addWidget(self._search)
+        layout.addLayout(line)
+        layout.addWidget(self._area)
+        self._show_chips()
+
+    @property
+    def filter(self) -> VoiceFilter:
+        """Which voices are wanted."""
+        kinds = self._kinds.chosen
+        return VoiceFilter(
+            query=self._search.text(),
+            tags=self._tags.chosen,
+            language=self._language,
+            kinds=frozenset(kind for kind in VoiceKind if kind in kinds),
+            favourites=FAVOURITES in kinds,
+        )
+
+    @property
+    def order(self) -> VoiceOrder:
+        return VoiceOrder(self._order.currentData())
+
+    @property
+    def wants_damaged(self) -> bool:
+        """Whether only damaged folders are wanted."""
+        return DAMAGED in self._kinds.chosen
+
+    @property
+    def is_filtering(self) -> bool:
+        return bool(self._search.text().strip()) or self._count > 0
+
+    def offer(self, listing: VoiceListing) -> None:
+        """Offer what can be told apart in this library."""
+        kinds = {voice.details.kind for voice in listing.voices}
+        chips = [(FAVOURITES, "Favourites")]
+        chips += [(str(kind), word) for kind, word in KIND_WORDS.items() if kind in kinds]
+        if listing.damaged:
+            chips.append((DAMAGED, "Damaged"))
+        self._kinds.set_chips(chips)
+        languages = {voice.details.language for voice in listing.voices} - {ANY_LANGUAGE}
+        self._languages.set_chips((each, language_label(each)) for each in sorted(languages))
+        self._tags.set_chips((tag, chip_label(tag)) for tag in listing.tags)
+        self._captions[self._languages].setVisible(bool(languages))
+        self._captions[self._tags].setVisible(bool(listing.tags))
+        self._show_chips()
+
+    def show_all(self) -> None:
+        """Filter by nothing; `changed` tells once."""
+        with QSignalBlocker(self):
+            self._search.clear()
+            self._language = ""
+            for bar in (self._kinds, self._languages, self._tags):
+                bar.set_chosen(())
+        self._show_chips()
+        self.changed.emit()
+
+    def set_order(self, order: VoiceOrder) -> None:
+        """Sort in another way."""
+        self._order.setCurrentIndex(self._order.findData(str(order)))
+        self.changed.emit()
+
+    def focus_search(self) -> None:
+        """Let words be typed."""
+        self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._search.selectAll()
+
+    @property
+    def _count(self) -> int:
+        return sum(len(bar.chosen) for bar in (self._kinds, self._languages, self._tags))
+
+    def _with_captions(self) -> tuple[QWidget, ...]:
+        for caption in self._captions.values():
+            caption.setFont(scaled_font(caption, CAPTION))
+        return tuple(widget for bar, caption in self._captions.items() for widget in (caption, bar))
+
+    @Slot(object)
+    def _on_chips(self, _: object) -> None:
+        self._show_chips()
+        self.changed.emit()
+
+    @Slot(object)
+    def _on_languages(self, chosen: frozenset[str]) -> None:
+        """A voice has one language: another one that is chosen replaces the first."""
+        if self._language in chosen and len(chosen) > 1:
+            chosen -= {self._language}
+        self._language = next(iter(chosen), "")
+        with QSignalBlocker(self._languages):
+            self._languages.set_chosen(chosen)
+        self._on_chips(chosen)
+
+    @Slot()
+    def _show_chips(self) -> None:
+        unfolded, count = self._unfold.isChecked(), self._count
+        self._unfold.setText(f"Filter ({count})" if count else "Filter")
+        self._unfold.setIcon(icon("chevron-down" if unfolded else "chevron-right"))
+        self._area.setVisible(unfolded)
+        self._area.fit()
+
+
+class _SearchField(QLineEdit):
+    down_pressed = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setPlaceholderText("Find a voice")
+        self.setAccessibleName("Find a voice")
+        self.setToolTip(with_key("Words in name, tags, note or transcript", "find"))
+        self.setClearButtonEnabled(True)
+        self.addAction(icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+
+    def event(self, event: QEvent) -> bool:
+        if (
+            event.type() == QEvent.Type.ShortcutOverride
+            and isinstance(event, QKeyEvent)
+            and event.key() == Qt.Key.Key_Escape
+            and self.text()
+        ):
+            event.accept()  # it clears the search before it stops anything
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.down_pressed.emit()
+        elif event.key() == Qt.Key.Key_Escape and self.text():
+            self.clear()
+        else:
+            super().keyPressEvent(event)
+
+
+class _ChipArea(QScrollArea):
+    """As high as its chips, up to where it begins to scroll."""
+
+    def __init__(self, widgets: tuple[QWidget, ...], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._content = QWidget()
+        self._column = QVBoxLayout(self._content)
+        self._column.setContentsMargins(0, 0, 0, TIGHT)
+        self._column.setSpacing(TIGHT)
+        for widget in widgets:
+            self._column.addWidget(widget)
+        self._column.addStretch(1)
+        self.setWidget(self._content)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(0)
+        self._timer.timeout.connect(self._fit)
+
+    def fit(self) -> None:
+        """Take the height that is needed, once the layout knows its width."""
+        self._timer.start()
+
+    @Slot()
+    def _fit(self) -> None:
+        width = self.viewport().width() - GAP
+        self.setFixedHeight(min(self._column.totalHeightForWidth(width), CHIP_AREA))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.fit()
+
+
+def chip_label(tag: str) -> str:
+    """A tag as a chip writes it: no longer than fits, `&` as itself."""
+    cut = tag if len(tag) <= CHIP_CHARACTERS else f"{tag[: CHIP_CHARACTERS - 1]}…"
+    return cut.replace("&", "&&")

@@ -1,0 +1,119 @@
+"""Opens the dialogs of the window, each one once at a time."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtWidgets import QDialog, QWidget
+
+from app.core.takes import Take
+from app.studio.studio import Studio
+from app.ui.about_dialog import AboutDialog, find_parts, find_version
+from app.ui.help_dialog import HelpDialog
+from app.ui.lock_dialog import LockDialog
+from app.ui.model_dialog import ModelDialog, ask_for_folder
+from app.ui.preferences_dialog import Choices, Preferences, PreferencesDialog
+
+DEVICES: Final = (
+    ("auto", "Automatic"),
+    ("cpu", "Processor (CPU)"),
+    ("cuda", "NVIDIA or AMD graphics card (CUDA, ROCm)"),
+    ("mps", "Apple graphics (Metal)"),
+)
+PRECISIONS: Final = (
+    ("auto", "Automatic"),
+    ("f32", "32 bit (exact)"),
+    ("bf16", "16 bit (faster on graphics cards)"),
+)
+
+
+class WindowDialogs(QObject):
+    """Most stand beside the window, which goes on; a second wish brings one to the front."""
+
+    def __init__(self, studio: Studio, window: QWidget) -> None:
+        super().__init__(window)
+        self._studio = studio
+        self._window = window
+        self._open: dict[type[QDialog], QDialog] = {}
+        studio.sound.devices_changed.connect(self._on_devices)
+
+    @Slot()
+    def show_models(self) -> None:
+        if not self._raise(ModelDialog):
+            studio = self._studio
+            self._show(ModelDialog(studio.models, studio.preferences, parent=self._window))
+
+    @Slot()
+    def show_help(self) -> None:
+        if not self._raise(HelpDialog):
+            self._show(HelpDialog(self._window))
+
+    @Slot()
+    def show_about(self) -> None:
+        if not self._raise(AboutDialog):
+            self._show(AboutDialog(find_version(), find_parts(), self._window))
+
+    @Slot()
+    def show_preferences(self) -> None:
+        if self._raise(PreferencesDialog):
+            return
+        studio, sound = self._studio, self._studio.sound
+        dialog = PreferencesDialog(
+            Preferences.of(studio.preferences.settings),
+            Choices(sound.outputs, sound.inputs, DEVICES, PRECISIONS),
+            ask_for_folder,
+            self._window,
+        )
+
+        dialog.changed.connect(self._on_preferences)
+        dialog.refresh_requested.connect(sound.look_for_devices)
+        self._show(dialog)
+
+    def ask_to_lock(self, take: Take) -> None:
+        """Ask for a name and make the voice of a designed take one of the library."""
+        dialog = LockDialog(
+            take, has_base_model=bool(self._studio.models.base_talkers), parent=self._window
+        )
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.accepted.connect(lambda: self._studio.designing.lock(take, dialog.name))
+        dialog.open()
+
+    @Slot(object)
+    def _on_preferences(self, preferences: Preferences) -> None:
+        keeper, sound = self._studio.preferences, self._studio.sound
+        before = keeper.settings
+        wanted = preferences.within(before)
+        if wanted.output_device != before.output_device:
+            sound.set_output(preferences.output)
+        if wanted.input_device != before.input_device:
+            sound.set_input(preferences.microphone)
+        keeper.update(
+            theme=wanted.theme,
+            scale=wanted.scale,
+            model_folders=wanted.model_folders,
+            device=wanted.device,
+            precision=wanted.precision,
+        )
+
+    @Slot()
+    def _on_devices(self) -> None:
+        dialog, sound = self._open.get(PreferencesDialog), self._studio.sound
+        if isinstance(dialog, PreferencesDialog):
+            dialog.set_devices(sound.outputs, sound.inputs)
+
+    def _raise(self, kind: type[QDialog]) -> bool:
+        """Bring an open dialog to the front; False if there is none."""
+        dialog = self._open.get(kind)
+        if dialog is None:
+            return False
+        dialog.raise_()
+        dialog.activateWindow()
+        return True
+
+    def _show(self, dialog: QDialog) -> None:
+        kind = type(dialog)
+        self._open[kind] = dialog
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.finished.connect(lambda _: self._open.pop(kind, None))
+        dialog.show()

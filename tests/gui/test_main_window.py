@@ -1,0 +1,471 @@
+"""The window: keys, menus, drops and messages reach the parts they are meant for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QThreadPool, QUrl
+from PySide6.QtGui import QColor, QDropEvent, QKeySequence
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QDialog, QMenu, QPushButton, QTabBar, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.audio.backend import SoundDeviceError
+from app.core.presets import Preset, preset_sampling
+from app.core.settings import Theme
+from app.core.takes import Take, TakeEnding, TakeRequest
+from app.studio.models import ModelStatus
+from app.studio.notes import Note
+from app.studio.speech_state import SpeechPhase
+from app.studio.studio import Studio
+from app.ui.banner import Severity
+from app.ui.clone_tab import NEW
+from app.ui.help_dialog import HelpDialog
+from app.ui.live import LiveTimer
+from app.ui.lock_dialog import LockDialog
+from app.ui.main_window import CLONE, DESIGN, SPEAKERS, MainWindow
+from app.ui.model_dialog import ModelDialog
+from app.ui.preferences_dialog import PreferencesDialog
+from app.ui.shortcuts import SHORTCUTS, Context
+from app.ui.theme import Appearance
+from app.ui.window_drops import Drop, sorted_out
+from app.ui.window_panels import decoded, encoded
+from engine import ExplainedError, Family, Layout, ModelFileError, ModelPair, Sampling
+from tests.fakes import FakeModels, FakeOpener, Pace
+
+LEFT = Qt.MouseButton.LeftButton
+TEXT = "The kettle was singing when the rain began."
+
+Make = Callable[[], MainWindow]
+
+
+@pytest.fixture
+def make(
+    qtbot: QtBot, theme: Appearance, studio: Studio, timer: LiveTimer, pool: QThreadPool
+) -> Iterator[Make]:
+    """Makes windows over the same studio."""
+    studio.preferences.update(theme=Theme.DARK)
+
+    def made() -> MainWindow:
+        window = MainWindow(studio, theme, timer, pool)
+        qtbot.addWidget(window)
+        window.resize(1280, 820)
+        window.show()
+        window.activateWindow()
+        qtbot.waitUntil(window.isActiveWindow)
+        return window
+
+    yield made
+    studio.sound.stop()
+
+
+@pytest.fixture
+def window(make: Make) -> MainWindow:
+    return make()
+
+
+def key(window: MainWindow, keys: str) -> None:
+    """Press keys as a person does: at what has the focus."""
+    QTest.keySequence(window.focusWidget() or window, QKeySequence(keys))
+
+
+def load(qtbot: QtBot, studio: Studio, pair: ModelPair) -> None:
+    studio.models.load(pair)
+    qtbot.waitUntil(lambda: studio.models.state.status is ModelStatus.LOADED)
+
+
+def write(studio: Studio, tab: str, **values: Any) -> None:
+    """Set fields of a draft."""
+    studio.session.set_draft(tab, replace(studio.session.draft(tab), **values))
+
+
+def open_dialogs(window: MainWindow) -> list[type[QDialog]]:
+    return [type(each) for each in window.findChildren(QDialog) if each.isVisible()]
+
+
+def drop_on(window: MainWindow, *paths: Path) -> bool:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    event = QDropEvent(
+        QPointF(20, 5), Qt.DropAction.CopyAction, data, LEFT, Qt.KeyboardModifier.NoModifier
+    )
+    window.dropEvent(event)
+    return event.isAccepted()
+
+
+# Speaking
+
+
+def test_ctrl_enter_speaks_the_text_as_its_settings_say(
+    qtbot: QtBot,
+    window: MainWindow,
+    studio: Studio,
+    model_files: FakeModels,
+    opener: FakeOpener,
+) -> None:
+    load(qtbot, studio, model_files.custom_voice)
+    write(
+        studio,
+        "speakers",
+        text=TEXT,
+        speaker="ryan",
+        language="english",
+        preset=Preset.WILD,
+        seed=7,
+        layout=Layout.STREAMING,
+    )
+    key(window, "Ctrl+2")
+    key(window, "Ctrl+Return")
+    qtbot.waitUntil(lambda: len(studio.session.takes) == 1)
+    take = studio.session.takes[0]
+    assert (take.text, take.seed, take.voice_label) == (TEXT, 7, "Ryan")
+    assert take.request.speaker == "ryan"
+    assert take.request.language == "english"
+    assert take.request.layout is Layout.STREAMING
+    assert take.request.sampling == preset_sampling(Preset.WILD, Sampling())
+    assert opener.engine.requests[0].seeds == (7,)
+
+
+def test_several_takes_have_a_seed_each(
+    qtbot: QtBot, window: MainWindow, studio: Studio, model_files: FakeModels
+) -> None:
+    load(qtbot, studio, model_files.custom_voice)
+    studio.preferences.update(takes_per_press=3)
+    write(studio, "speakers", text=TEXT, speaker="ryan")
+    key(window, "Ctrl+2")
+    key(window, "Ctrl+Shift+Return")
+    qtbot.waitUntil(lambda: len(studio.session.takes) == 3)
+    assert len({take.seed for take in studio.session.takes}) == 3
+
+
+def test_the_line_in_every_speaker_has_one_seed(
+    qtbot: QtBot, window: MainWindow, studio: Studio, model_files: FakeModels
+) -> None:
+    load(qtbot, studio, model_files.custom_voice)
+    write(studio, "speakers", text="Short line here.")
+    key(window, "Ctrl+2")
+    window.speakers.all_requested.emit()
+    number = len(window.speakers.cards)
+    assert number > 1
+    qtbot.waitUntil(lambda: len(studio.session.takes) == number)
+    assert len({take.seed for take in studio.session.takes}) == 1
+    assert len({take.request.speaker for take in studio.session.takes}) == number
+
+
+def test_the_design_tab_makes_its_number_of_candidates(
+    qtbot: QtBot, window: MainWindow, studio: Studio, model_files: FakeModels
+) -> None:
+    load(qtbot, studio, model_files.voice_design)
+    write(studio, "design", text=TEXT, instruct="A calm, low male voice.")
+    key(window, "Ctrl+3")
+    key(window, "Ctrl+Return")
+    qtbot.waitUntil(lambda: len(studio.session.takes) == 4)
+    assert {take.family for take in studio.session.takes} == {Family.VOICE_DESIGN}
+
+
+def test_nothing_is_spoken_where_something_is_missing(window: MainWindow, studio: Studio) -> None:
+    for keys in ("Ctrl+1", "Ctrl+2", "Ctrl+3"):
+        key(window, keys)
+        key(window, "Ctrl+Return")
+    assert studio.speech.live == ()
+    assert window.banner.notice is None  # it is said beside the text
+
+
+# Esc
+
+
+def test_esc_stops_the_work_first_and_closes_the_message_next(
+    qtbot: QtBot,
+    window: MainWindow,
+    studio: Studio,
+    model_files: FakeModels,
+    opener: FakeOpener,
+) -> None:
+    opener.pace = Pace(frame_seconds=0.02, frames=2000)
+    load(qtbot, studio, model_files.custom_voice)
+    write(studio, "speakers", text=TEXT, speaker="ryan")
+    key(window, "Ctrl+2")
+    key(window, "Ctrl+Return")
+    qtbot.waitUntil(lambda: studio.speech.state.made > 0)
+    studio.problem.emit(ExplainedError("Something else."))
+    key(window, "Esc")
+    qtbot.waitUntil(lambda: studio.speech.state.phase is SpeechPhase.IDLE)
+    assert studio.session.takes[0].ending is TakeEnding.STOPPED
+    assert window.banner.notice is not None
+    key(window, "Esc")
+    assert window.banner.notice is None
+
+
+def test_esc_ends_the_counting_before_a_recording(
+    qtbot: QtBot, window: MainWindow, studio: Studio
+) -> None:
+    studio.sound.start_recording(3)
+    assert studio.sound.counting
+    key(window, "Esc")
+    assert not studio.sound.counting
+    studio.sound.monitor(False)
+
+
+# Other keys
+
+
+def test_space_plays_and_pauses_outside_the_text(
+    qtbot: QtBot, window: MainWindow, studio: Studio
+) -> None:
+    window.clone.focus_text()
+    key(window, "Space")
+    assert window.clone.box.text == " "
+    made = _take()
+    studio.session.add(made)
+    window.tabs.findChildren(QTabBar)[0].setFocus()
+    key(window, "Space")
+    assert studio.sound.playing_key == made.id
+
+
+def test_keys_lead_to_the_tabs_and_to_their_text(window: MainWindow) -> None:
+    for keys, index in (("Ctrl+2", SPEAKERS), ("Ctrl+3", DESIGN), ("Ctrl+1", CLONE)):
+        key(window, keys)
+        assert window.tabs.currentIndex() == index
+        assert window.settings.tab == window.current_tab.tab
+        focus = window.focusWidget()
+        assert focus is not None
+        assert window.current_tab.isAncestorOf(focus)
+
+
+def test_find_shows_the_voices_and_goes_to_the_search(window: MainWindow) -> None:
+    window.panels.voices.hide()
+    key(window, "Ctrl+F")
+    assert window.panels.voices.isVisible()
+
+
+def test_recording_goes_to_the_new_voice(qtbot: QtBot, window: MainWindow, studio: Studio) -> None:
+    studio.sound.look_for_devices()
+    qtbot.waitUntil(lambda: bool(studio.sound.inputs))
+    key(window, "Ctrl+2")
+    window.keys["record"].trigger()
+    assert window.tabs.currentIndex() == CLONE
+    assert window.clone.face == NEW
+    qtbot.waitUntil(lambda: studio.sound.is_recording)
+    window.keys["record"].trigger()
+    qtbot.waitUntil(lambda: not studio.sound.is_recording)
+    studio.sound.monitor(False)
+
+
+@pytest.mark.parametrize(
+    ("keys", "kind"),
+    [("F1", HelpDialog), ("Ctrl+M", ModelDialog), ("Ctrl+,", PreferencesDialog)],
+)
+def test_dialogs_open_once(window: MainWindow, keys: str, kind: type[QDialog]) -> None:
+    key(window, keys)
+    name = {"F1": "help", "Ctrl+M": "models", "Ctrl+,": "preferences"}[keys]
+    window.keys[name].trigger()
+    assert open_dialogs(window) == [kind]
+    window.findChildren(kind)[0].reject()
+    window.keys[name].trigger()
+    assert open_dialogs(window) == [kind]
+
+
+def test_every_action_of_the_table_does_something(window: MainWindow) -> None:
+    for row in SHORTCUTS:
+        if row.is_action and row.context is Context.EVERYWHERE:
+            action = window.keys[row.name]
+            assert [QKeySequence(each) for each in row.keys] == action.shortcuts()
+            assert action.receivers("2triggered(bool)") > 0, row.name
+
+
+def test_menus_offer_every_action(window: MainWindow) -> None:
+    offered = set()
+    for top in window.menuBar().actions():
+        menu = top.menu()
+        assert isinstance(menu, QMenu)
+        offered |= {action.text() for action in menu.actions()}
+    for row in SHORTCUTS:
+        if row.is_action and row.context is Context.EVERYWHERE:
+            assert window.keys[row.name].text() in offered
+    assert {"Voices", "Settings", "Takes", "About voice studio"} <= offered
+
+
+def test_undo_names_the_step(window: MainWindow, studio: Studio) -> None:
+    made = _take()
+    studio.session.add(made)
+    assert not window.keys["undo"].isEnabled()
+    studio.session.delete(made.id)
+    assert window.keys["undo"].text() == "Undo: Delete take"
+    window.keys["undo"].trigger()
+    assert studio.session.takes == (made,)
+    assert window.keys["redo"].text() == "Redo: Delete take"
+    assert not window.keys["undo"].isEnabled()
+
+
+def test_the_title_names_the_session(window: MainWindow, studio: Studio) -> None:
+    assert window.windowTitle() == f"{studio.session.session.name} \N{EN DASH} voice studio"
+
+
+# Messages
+
+
+@pytest.mark.parametrize(
+    ("error", "dialog"),
+    [
+        (ModelFileError("No model is loaded.", "Choose one."), ModelDialog),
+        (SoundDeviceError("The loudspeaker is gone."), PreferencesDialog),
+        (ExplainedError("The disk is full."), None),
+    ],
+)
+def test_problems_come_with_the_way_to_their_cause(
+    window: MainWindow, studio: Studio, error: ExplainedError, dialog: type[QDialog] | None
+) -> None:
+    studio.problem.emit(error)
+    notice = window.banner.notice
+    assert notice is not None
+    assert (notice.sentence, notice.hint) == (error.message, error.hint)
+    assert notice.severity is Severity.ERROR
+    if dialog is None:
+        assert notice.action is None
+    else:
+        assert notice.action is not None
+        notice.action.run()
+        assert open_dialogs(window) == [dialog]
+
+
+def test_notes_bring_their_button_and_newer_undo_replaces_older(
+    window: MainWindow, studio: Studio
+) -> None:
+    done: list[str] = []
+    for name in ("one", "two"):
+        note = Note(f"{name} was moved to the trash.", "", "Undo", partial(done.append, name))
+        studio.notice.emit(note)
+    notice = window.banner.notice
+    assert notice is not None
+    assert notice.sentence == "two was moved to the trash."
+    assert window.banner.waiting == 0
+    button = next(each for each in window.banner.findChildren(QPushButton) if each.text() == "Undo")
+    QTest.mouseClick(button, LEFT)
+    assert done == ["two"]
+    assert window.banner.notice is None
+
+
+def test_notes_without_a_button_are_all_told(window: MainWindow, studio: Studio) -> None:
+    for name in ("one", "two"):
+        studio.notice.emit(Note(f"A recording was recovered: {name}."))
+    assert window.banner.waiting == 1
+
+
+# Drops
+
+
+def test_files_are_sorted_by_what_they_are_for() -> None:
+    model, voice, folder = Path("a.GGUF"), Path("b.spk"), Path("voices/anna")
+    sound, words = Path("b.wav"), Path("b.txt")
+    assert sorted_out([model, sound]) == Drop(models=(model,), recordings=(sound,))
+    assert sorted_out([sound, words]) == Drop(recordings=(sound,))
+    assert sorted_out([voice, sound, words]) == Drop(voices=(voice, sound, words))
+    assert sorted_out([folder]) == Drop(voices=(folder,))
+    assert not sorted_out([words])
+    assert not sorted_out([])
+
+
+def test_a_dropped_model_is_loaded(
+    qtbot: QtBot, window: MainWindow, studio: Studio, model_files: FakeModels
+) -> None:
+    assert drop_on(window, model_files.base.talker)
+    qtbot.waitUntil(lambda: studio.models.state.status is ModelStatus.LOADED)
+    assert studio.models.state.pair == model_files.base
+
+
+def test_a_dropped_recording_begins_a_clone(
+    qtbot: QtBot, window: MainWindow, studio: Studio, tmp_path: Path
+) -> None:
+    path = tmp_path / "anna.wav"
+    noise = np.random.default_rng(1).uniform(-0.2, 0.2, 24_000 * 3)
+    soundfile.write(path, noise.astype(np.float32), 24_000)
+    key(window, "Ctrl+2")
+    assert drop_on(window, path)
+    assert window.tabs.currentIndex() == CLONE
+    assert window.clone.face == NEW
+    qtbot.waitUntil(lambda: studio.cloning.state.buffer is not None)
+    qtbot.waitUntil(lambda: not studio.cloning.state.busy)
+
+
+# Locking, theme, and what is remembered
+
+
+def test_locking_asks_for_a_name(window: MainWindow) -> None:
+    window.design.lock_requested.emit(_take())
+    assert open_dialogs(window) == [LockDialog]
+
+
+def test_the_theme_is_changed_from_the_menu(
+    window: MainWindow, studio: Studio, theme: Appearance
+) -> None:
+    light = next(each for each in window.keys.themes.actions() if each.data() == Theme.LIGHT)
+    light.trigger()
+    assert studio.preferences.settings.theme is Theme.LIGHT
+    assert theme.choice is Theme.LIGHT
+    assert light.isChecked()
+
+
+def test_the_arrangement_is_remembered_and_can_be_undone(make: Make, studio: Studio) -> None:
+    first = make()
+    first.resize(1111, 711)
+    first.panels.takes.hide()
+    first.clone.box.focus_text()
+    QTest.keyClicks(first.focusWidget(), "Not stored yet")
+    first.close()
+    assert studio.session.draft("clone").text == "Not stored yet"
+    second = make()
+    assert not second.panels.takes.isVisible()
+    second.keys["new-panels"].trigger()
+    assert second.panels.takes.isVisible()
+
+
+@pytest.mark.parametrize("text", ["", "no state", "w6TDtsO8", "äöü"])
+def test_an_arrangement_that_makes_no_sense_changes_nothing(make: Make, text: str) -> None:
+    window = make()
+    before = encoded(window.panels.saveState(1))
+    window.panels.restore(text)
+    assert encoded(window.panels.saveState(1)) == before
+    assert encoded(decoded(before)) == before
+
+
+def test_it_fits_a_small_window(qtbot: QtBot, window: MainWindow) -> None:
+    least = window.minimumSizeHint()
+    assert least.width() <= 1100
+    assert least.height() <= 700
+    window.resize(1100, 700)
+    for index in (CLONE, SPEAKERS, DESIGN):
+        window.tabs.setCurrentIndex(index)
+        button = _main_button(window.current_tab)
+        button.setFocus()
+        assert button.width() >= button.minimumSizeHint().width()
+
+
+def test_what_can_be_pressed_has_a_name(window: MainWindow) -> None:
+    for index in (CLONE, SPEAKERS, DESIGN):
+        window.tabs.setCurrentIndex(index)
+        for button in window.findChildren(QAbstractButton):
+            if button.isVisible():
+                assert button.accessibleName() or button.text(), button
+
+
+def test_both_themes_are_drawn(window: MainWindow, studio: Studio, theme: Appearance) -> None:
+    for choice in (Theme.LIGHT, Theme.DARK):
+        studio.preferences.update(theme=choice)
+        drawn = window.grab().toImage().pixelColor(QPoint(3, window.height() // 2))
+        assert drawn == QColor(theme.colours.window)
+
+
+def _take() -> Take:
+    request = TakeRequest(TEXT, Family.VOICE_DESIGN, instruct="A calm voice.")
+    return Take(request, 1, "Designed", ending=TakeEnding.SPOKEN, seconds=2.0)
+
+
+def _main_button(tab: QWidget) -> QPushButton:
+    return next(each for each in tab.findChildren(QPushButton) if each.accessibleName() == "Speak")

@@ -1,0 +1,119 @@
+"""The words of a recording: typed, read, dropped, warned about, and not needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPointF, Qt, QThreadPool, QUrl
+from PySide6.QtGui import QDropEvent
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.core.voice_record import Likeness
+from app.studio.studio import Studio
+from app.ui.clone_tab import CloneTab
+from app.ui.live import LiveTimer
+from app.ui.segments import SegmentedSwitch
+from app.ui.theme import Appearance
+from app.ui.transcript_panel import TranscriptPanel
+from tests.clone_steps import (
+    LEFT,
+    WORDS,
+    Choosing,
+    button,
+    consent,
+    field_text,
+    fill,
+    open_clip,
+    part,
+    press,
+    words,
+    write_clip,
+)
+
+
+@pytest.fixture
+def choosing() -> Choosing:
+    return Choosing()
+
+
+@pytest.fixture
+def tab(
+    qtbot: QtBot,
+    theme: Appearance,
+    timer: LiveTimer,
+    pool: QThreadPool,
+    studio: Studio,
+    choosing: Choosing,
+) -> CloneTab:
+    made = CloneTab(studio, timer, pool, choosing.choosers)
+    qtbot.addWidget(made)
+    made.resize(620, 640)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def clip(tmp_path: Path) -> Path:
+    return write_clip(tmp_path)
+
+
+@pytest.fixture
+def opened(tab: CloneTab, studio: Studio, clip: Path, qtbot: QtBot) -> CloneTab:
+    return open_clip(tab, studio, clip, qtbot)
+
+
+def test_words_are_typed_read_and_warned_about(
+    opened: CloneTab, studio: Studio, choosing: Choosing, tmp_path: Path, qtbot: QtBot
+) -> None:
+    field = field_text(opened)
+    QTest.keyClicks(field, "Hello ")
+    assert studio.cloning.state.transcript == "Hello "
+    assert field.toPlainText() == "Hello "  # a blank at the end is not taken away while typing
+    choosing.text = tmp_path / "words.txt"
+    choosing.text.write_text(WORDS * 20, encoding="utf-8")
+    press(opened, "Read from file…")
+    qtbot.waitUntil(lambda: field.toPlainText() == WORDS * 20)
+    assert studio.cloning.state.transcript_warning in words(opened)
+    assert studio.cloning.state.transcript_warning
+
+
+def test_a_text_file_may_be_dropped_on_the_words(
+    opened: CloneTab, studio: Studio, tmp_path: Path, qtbot: QtBot
+) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text(WORDS, encoding="utf-8")
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    event = QDropEvent(
+        QPointF(5, 5),
+        Qt.DropAction.CopyAction,
+        data,
+        LEFT,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    panel = part(opened, TranscriptPanel)
+    assert isinstance(panel, TranscriptPanel)
+    panel.dropEvent(event)
+    qtbot.waitUntil(lambda: studio.cloning.state.transcript == WORDS)
+
+
+def test_why_nothing_can_be_transcribed_is_said(opened: CloneTab, studio: Studio) -> None:
+    studio.cloning.begin()
+    assert studio.background.flush()
+    assert not button(opened, "Transcribe").isEnabled()
+    assert studio.cloning.state.transcribe_hint in words(opened)
+    assert button(opened, "Transcribe").toolTip() == studio.cloning.state.transcribe_hint
+
+
+def test_steady_needs_no_words(opened: CloneTab, studio: Studio) -> None:
+    page = part(opened, TranscriptPanel)
+    switch = part(page, SegmentedSwitch)
+    assert isinstance(switch, SegmentedSwitch)
+    press(page, "Steady")
+    assert studio.cloning.state.likeness is Likeness.STEADY
+    fill(opened, "Name of the voice", "Anna")
+    consent(opened).setChecked(True)
+    fill(opened, "Your name", "Me")
+    assert button(opened, "Save voice").isEnabled()
