@@ -240,22 +240,25 @@ def make_environment(venv: Path) -> None:
 
 
 def install_packages(root: Path, *, testing: bool) -> None:
-    """Let pip bring in every package; its errors are shown, and the common ones explained."""
-    say("Installing packages, silently. The first time this takes minutes: torch is large.")
+    """Let pip bring in every package; if it fails, its complaints are shown and explained."""
+    say("Installing packages. The first time this takes minutes, and nothing is shown meanwhile.")
     command = [str(program(root / ".venv", "python")), "-m", "pip", "install", "--quiet"]
     command += ["--disable-pip-version-check", "--no-warn-script-location"]
     command += ["-c", "constraints.txt", "-e", ".[test]" if testing else "."]
     # A user's PIP_USER would make pip refuse to install into an environment.
     environment = {**os.environ, "PIP_USER": "0"}
-    with subprocess.Popen(
-        command, cwd=root, env=environment, stderr=subprocess.PIPE, text=True, errors="replace"
-    ) as pip:
-        complaints = []
-        for line in pip.stderr or ():
-            sys.stderr.write(line)
-            complaints.append(line)
+    pip = subprocess.run(
+        command,
+        cwd=root,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        check=False,
+    )
     if pip.returncode != 0:
-        raise SetupError(f"{explain(''.join(complaints))} Then run the same command again.")
+        sys.stderr.write(pip.stderr)
+        raise SetupError(f"{explain(pip.stderr)} Then run the same command again.")
 
 
 def explain(complaints: str) -> str:

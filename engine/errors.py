@@ -24,6 +24,15 @@ class ModelFileError(ExplainedError):
     """A model file is truncated, damaged, of another kind, or does not hold what it should."""
 
 
+def no_numbers() -> ModelFileError:
+    """The error of a model that has computed something that is no number."""
+    return ModelFileError(
+        "The model computed values that are no numbers.",
+        "Its file is damaged, or its values do not fit the precision: download it again, or "
+        "choose the precision f32.",
+    )
+
+
 class VoiceFileError(ExplainedError):
     """A `.spk` or `.rvq` file cannot be used: damaged, of the wrong kind or for another model."""
 

@@ -35,7 +35,7 @@ class Engine(Protocol):
 
     description: ModelDescription
     device: str  # where it runs, as torch names it: "cpu", "cuda:0", "mps"
-    precision: str  # of the activations: "f32" or "bf16"
+    precision: str  # "f32", "bf16" or "int8"
     default_sampling: Sampling
     sample_rate: int  # Hz
     frame_samples: int  # samples per frame
@@ -153,12 +153,13 @@ def open_engine(
     """
     with GgufFile.open(pair.talker) as file:
         architecture = file.string("general.architecture")
+        stored = {info.type for info in file.tensors.values()}
     if architecture in (_TALKER, _CODEC):
         from engine.qwen3tts.engine import Qwen3TtsEngine
         from engine.qwen3tts.loading import load_model
         from engine.runtime import choose_runtime, memory_errors
 
-        runtime = choose_runtime(device, precision)
+        runtime = choose_runtime(device, precision, stored)
         with memory_errors():
             model = load_model(pair.talker, pair.codec, runtime, progress, cancel)
         return Qwen3TtsEngine(model)

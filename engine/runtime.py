@@ -5,7 +5,9 @@ Model code asks a `Runtime` for layers and never looks at devices or storage typ
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import logging
+import os
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,14 +17,27 @@ from torch import Tensor, nn
 
 from engine.errors import DeviceError
 from engine.gguf.blocks import BLOCKS
+from engine.gguf.header import TensorType
 from engine.gguf.weights import StoredTensor, Weights
+from engine.native.context import NativeContext
+from engine.native.frames import NativeFrames, StoredTable, unfit_frames
+from engine.native.library import find_library
+from engine.native.packed import READ_TYPES, PackedLinear, pack, unfit
+from engine.native.stack import NativeStack, unfit_stack
 from engine.nn.linear import DenseEmbedding, DenseLinear, StoredEmbedding
 from engine.nn.norm import LayerNorm, RmsNorm
+from engine.nn.runners import EagerStack, FrameParts, FrameRunner, StackParts, StackRunner
 
 PRECISIONS: Mapping[str, torch.dtype] = MappingProxyType(
-    {"f32": torch.float32, "bf16": torch.bfloat16}
+    {"f32": torch.float32, "bf16": torch.bfloat16, "int8": torch.float32}
 )
+"""The type of the activations between layers, by the name that users give."""
 
+FLOAT_TYPES = frozenset({TensorType.F32, TensorType.F16, TensorType.BF16})
+
+MOST_THREADS = 8  # of a pass: more wait for memory and for one another
+
+_log = logging.getLogger(__name__)
 
 _AMPERE = 8  # the compute capability from which on CUDA devices have bfloat16
 _NO_MEMORY = ("DefaultCPUAllocator", "MPS backend out of memory")
@@ -30,20 +45,32 @@ _NO_MEMORY = ("DefaultCPUAllocator", "MPS backend out of memory")
 
 @dataclass(frozen=True)
 class Runtime:
-    """Where the model runs and in which type its activations are."""
+    """Where the model runs, and in which type its activations are between layers.
+
+    With a native context, matrices are packed in 8 or 4 bits, and what fits runs natively.
+    """
 
     device: torch.device
     dtype: torch.dtype
+    native: NativeContext | None = None
 
     @property
     def precision(self) -> str:
-        """The type of the activations as users name it: f32 or bf16."""
+        """As users name it: f32, bf16 or int8."""
+        if self.native is not None:
+            return "int8"
         return next(name for name, dtype in PRECISIONS.items() if dtype == self.dtype)
 
     def linear(
         self, parts: tuple[StoredTensor, ...], bias: StoredTensor | None = None
     ) -> nn.Module:
         """A product with one or several matrices [out_i, in] stacked along their outputs."""
+        if self.native is not None:
+            reasons = [reason for part in parts if (reason := unfit(part))]
+            if not reasons:
+                packed = tuple(pack(part, self.native) for part in parts)
+                return PackedLinear(packed, None if bias is None else self.tensor(bias), self.native)
+            _log.info("Not packed: %s.", reasons[0])
         weight = parts[0].to_torch(self.dtype, self.device)
         if len(parts) > 1:
             others = [part.to_torch(self.dtype, self.device) for part in parts[1:]]
@@ -51,13 +78,35 @@ class Runtime:
         return DenseLinear(weight, None if bias is None else self.tensor(bias))
 
     def embedding(self, stored: StoredTensor) -> nn.Module:
-        """A table that is read at every frame: kept in the run-time type."""
+        """A table that is read at every frame: kept in the run-time type, or as stored."""
+        if self.native is not None and stored.type in READ_TYPES:
+            return StoredTable(stored.raw(), stored.type, stored.shape[1])
         return DenseEmbedding(stored.to_torch(self.dtype, self.device))
 
     def prompt_embedding(self, stored: StoredTensor) -> nn.Module:
         """A large table of which a few rows are read per request: kept as stored."""
         raw = stored.raw().to(self.device)
         return StoredEmbedding(raw, BLOCKS[stored.type].dequantize, self.dtype)
+
+    def stack_runner(self, name: str, parts: StackParts) -> StackRunner:
+        """What runs a stack of blocks; `name` is for the log."""
+        if self.native is None:
+            return EagerStack(parts)
+        reason = unfit_stack(parts)
+        if reason:
+            _log.warning("The stack %s runs one layer after the other: %s.", name, reason)
+            return EagerStack(parts)
+        return NativeStack(parts, self.native)
+
+    def frame_runner(self, parts: FrameParts) -> FrameRunner | None:
+        """What runs a whole frame of a code predictor; None: one codebook after the other."""
+        if self.native is None:
+            return None
+        reason = unfit_frames(parts)
+        if reason:
+            _log.warning("The code predictor runs one codebook after the other: %s.", reason)
+            return None
+        return NativeFrames(parts)
 
     def tensor(self, stored: StoredTensor) -> Tensor:
         return stored.to_torch(self.dtype, self.device)
@@ -75,22 +124,59 @@ class Runtime:
         return Runtime(self.device, torch.float32)
 
 
-def choose_runtime(device: str = "auto", precision: str = "auto") -> Runtime:
-    """The runtime for names as the user gives them: auto, cpu, cuda[:n], mps; auto, f32, bf16.
+def choose_runtime(
+    device: str = "auto", precision: str = "auto", stored: Collection[TensorType] = ()
+) -> Runtime:
+    """The runtime for names as the user gives them.
 
-    Raises DeviceError if torch cannot use that device or precision here.
+    Devices are auto, cpu, cuda[:n] and mps; precisions auto, f32, bf16 and int8. `stored` are the
+    types of a file's tensors: a quantised one runs in int8 on a CPU unless told otherwise. Where
+    int8 cannot be had, the log says why and it is f32. Raises DeviceError if torch cannot use that
+    device or precision here.
     """
     chosen = torch.device(_best_device()) if device == "auto" else _named_device(device)
+    if precision not in ("auto", *PRECISIONS):
+        names = ["auto", *PRECISIONS]
+        choices = f"{', '.join(names[:-1])} or {names[-1]}"
+        raise DeviceError(f"There is no precision {precision!r}.", f"Choose {choices}.")
+    if precision == "int8" and chosen.type != "cpu":
+        raise DeviceError(
+            f"The precision int8 runs on a CPU only, not on {chosen}.",
+            "Choose the device cpu, or the precision bf16.",
+        )
+    if chosen.type == "cpu":
+        threads = usable_threads()
+        if torch.get_num_threads() != threads:
+            torch.set_num_threads(threads)
+        if precision == "int8" or (precision == "auto" and set(stored) - FLOAT_TYPES):
+            found = find_library()
+            if found.library is not None:
+                _log.info("%s", found.reason)
+                return Runtime(chosen, torch.float32, NativeContext(found.library, threads))
+            _log.warning("%s The weights are computed with in float32.", found.reason)
+            precision = "f32"
     if precision == "auto":
         precision = "bf16" if _computes_bf16(chosen) else "f32"
-    if precision not in PRECISIONS:
-        raise DeviceError(
-            f"There is no precision {precision!r}.", f"Choose auto, {' or '.join(PRECISIONS)}."
-        )
     if chosen.type == "cuda":
         # Convolutions would round to 10 bits otherwise, and the codes of a recording with them.
         torch.backends.cudnn.allow_tf32 = False
     return Runtime(chosen, PRECISIONS[precision])
+
+
+def usable_threads() -> int:
+    """How many threads to compute with: the cores this process may use, at most MOST_THREADS.
+
+    OMP_NUM_THREADS takes precedence, as it does for torch.
+    """
+    asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    if asked.isdecimal() and int(asked) > 0:
+        return int(asked)
+    cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(_cores())
+    return max(1, min(len(cores), MOST_THREADS))
+
+
+def _cores() -> int:
+    return os.cpu_count() or 1
 
 
 @contextmanager

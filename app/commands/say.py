@@ -154,9 +154,9 @@ def say(arguments: SayArguments, console: Console) -> int:
         sampling=SamplingChanges(max_frames=arguments.max_frames),
     )
     check_request(options.preview(), description)
+    text = read_stdin_text(console) if arguments.text is None else arguments.text
     if description.family is Family.BASE and arguments.voice is None:
         console.say(NO_VOICE.format("--voice"))
-    text = read_stdin_text(console) if arguments.text is None else arguments.text
     model = load(pair, choose_device(arguments.device), arguments.precision, console)
     options = replace(options, voice=voice.learned(model.engine, console))
     speech = speak(model.engine, options.request(text, model.engine), console)

@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.audio.take_buffer import TakeBuffer
-from app.core.takes import Take, TakeEnding
+from app.core.takes import Take
 from app.ui.controls import muted_label, tool_button
 from app.ui.icons import icon
 from app.ui.labels import ElidedLabel
 from app.ui.live import LiveTimer
 from app.ui.metrics import CAPTION, GAP, TIGHT, scaled_font
+from app.ui.take_strip import BADGES
 from app.ui.time_axis import clock
 from app.ui.waveform import WaveformView
 
-LEAST_WIDTH = 250
+LEAST_WIDTH = 224
 WAVE_HEIGHT = 40
 
 
 class CandidateCard(QFrame):
     """A take of a design with its seed."""
 
-    play_requested = Signal(str, int)  # id of the take, sample to begin at
-    pause_requested = Signal()
+    play_requested = Signal(str)  # id of the take; or to pause, when it is heard
+    seek_requested = Signal(str, int)  # id, sample to play from
     lock_requested = Signal(str)
     seed_requested = Signal(str)  # keep this seed for the next try
 
@@ -37,6 +46,7 @@ class CandidateCard(QFrame):
     ) -> None:
         super().__init__(parent)
         self._take = take
+        self._number = number
         self._is_playing = False
         self._is_live = True
         self.setProperty("panel", True)
@@ -54,10 +64,14 @@ class CandidateCard(QFrame):
         self._play.clicked.connect(self._on_play)
         self._seed = tool_button("pin", "", self)
         self._seed.setAccessibleName(f"Pin the seed {take.seed}")
-        self._seed.setToolTip("Pin this seed, so that the next try draws the same voice")
+        self._seed.setToolTip(
+            f"Pin the seed {take.seed}, so that the next try draws the same voice"
+        )
         self._seed.clicked.connect(lambda: self.seed_requested.emit(take.id))
-        seed = ElidedLabel(f"Seed {take.seed}", parent=self)
+        seed = ElidedLabel(str(take.seed), parent=self)
         seed.setProperty("muted", True)
+        seed.setAccessibleName(f"Seed {take.seed}")
+        seed.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._lock = QPushButton(icon("lock"), "Lock voice…", self)
         self._lock.setAccessibleName(f"Lock candidate {number} as a voice")
         self._lock.setToolTip("Keep this voice in the library, to speak any text with it")
@@ -71,9 +85,9 @@ class CandidateCard(QFrame):
         middle.addWidget(self._play, 0, Qt.AlignmentFlag.AlignVCenter)
         middle.addWidget(self._wave, 1)
         foot = QHBoxLayout()
+        foot.setSpacing(TIGHT)
         foot.addWidget(self._seed)
-        foot.addWidget(seed)
-        foot.addStretch(1)
+        foot.addWidget(seed, 1)
         foot.addWidget(self._lock)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(GAP, GAP, GAP, GAP)
@@ -98,10 +112,11 @@ class CandidateCard(QFrame):
     def show_progress(self, seconds: float) -> None:
         """Say how far the candidate is."""
         self._lock.setEnabled(not self._is_live)
-        word = "" if not self._is_live else "speaking"
-        if not self._is_live and self._take.ending is not TakeEnding.SPOKEN:
-            word = "stopped" if self._take.ending is TakeEnding.STOPPED else "cut off"
+        word, sentence = BADGES.get(self._take.ending, ("", ""))
+        if self._is_live:
+            word, sentence = "Speaking", ""
         self._state.setText(" · ".join(filter(None, (word, clock(seconds)))))
+        self._state.setToolTip(" ".join(filter(None, (sentence, self._take.remark))))
 
     def show_take(self, take: Take) -> None:
         """Show the whole take."""
@@ -114,15 +129,15 @@ class CandidateCard(QFrame):
         if is_playing != self._is_playing:
             self._is_playing = is_playing
             self._play.setIcon(icon("pause" if is_playing else "play"))
+            text = f"{'Pause' if is_playing else 'Play'} candidate {self._number}"
+            self._play.setToolTip(text)
+            self._play.setAccessibleName(text)
         self._wave.set_position(position)
 
     @Slot()
     def _on_play(self) -> None:
-        if self._is_playing:
-            self.pause_requested.emit()
-        else:
-            self.play_requested.emit(self._take.id, self._wave.position or 0)
+        self.play_requested.emit(self._take.id)
 
     @Slot(object)
     def _on_seek(self, sample: int) -> None:
-        self.play_requested.emit(self._take.id, sample)
+        self.seek_requested.emit(self._take.id, sample)

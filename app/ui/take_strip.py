@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl, Signal, Slot
+from types import MappingProxyType
+from typing import Final
+
+from PySide6.QtCore import QEvent, QMimeData, QPointF, Qt, QUrl, Signal, Slot
 from PySide6.QtGui import QDrag, QFocusEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -31,12 +34,14 @@ from engine import Family
 WORDS_WIDTH = 190
 NOTE_WIDTH = 130
 LONGEST_NOTE = 2000
-ENDINGS = {
-    TakeEnding.LIMIT: "Cut off at the longest length",
-    TakeEnding.STOPPED: "Stopped before its end",
-    TakeEnding.FAILED: "Broke off",
-}
-"""What is said of takes that did not end by themselves."""
+BADGES: Final = MappingProxyType(
+    {
+        TakeEnding.LIMIT: ("Cut off", "Cut off at the longest length."),
+        TakeEnding.STOPPED: ("Stopped", "Stopped before its end."),
+        TakeEnding.FAILED: ("Broke off", "Broke off before its end."),
+    }
+)
+"""What is said of takes that did not end by themselves, in short and in a sentence."""
 
 
 class DragGrip(QToolButton):
@@ -77,8 +82,8 @@ class TakeStrip(QFrame):
     """Shows a take, also while it is made. Every wish is a signal with the id of the take."""
 
     chosen = Signal(str)
-    play_requested = Signal(str, int)  # id, sample to begin at
-    pause_requested = Signal()
+    play_requested = Signal(str)  # or to pause, when it is heard
+    seek_requested = Signal(str, int)  # id, sample to play from
     star_changed = Signal(str, bool)
     note_changed = Signal(str, str)
     again_requested = Signal(str, bool)  # id, with a new seed
@@ -111,15 +116,21 @@ class TakeStrip(QFrame):
     def is_live(self) -> bool:
         return self._is_live
 
-    @property
-    def has_source(self) -> bool:
-        """Whether its sound is at hand."""
-        return self._wave.source is not None
-
     def set_buffer(self, buffer: TakeBuffer) -> None:
         """Show other sound, if it is another buffer."""
         if buffer is not self._wave.source:
             self._wave.set_source(buffer)
+
+    def drag_data(self) -> QMimeData:
+        """What another program gets: the file, under its own name."""
+        data = QMimeData()
+        data.setUrls([QUrl.fromLocalFile(self._file)])
+        return data
+
+    def focus_chain(self) -> tuple[QWidget, ...]:
+        """What Tab goes through, from left to right."""
+        controls = (self._play, self._star, self._note, self._again, self._save, self._more)
+        return (self, *controls)
 
     def set_file(self, path: str) -> None:
         """Where the WAV of the take lies, for dragging it out; empty while there is none."""
@@ -248,17 +259,19 @@ class TakeStrip(QFrame):
 
     def _show_details(self) -> None:
         take = self._take
-        if not self._is_live:
+        if self._is_live:
+            badge, sentence = "Speaking", "It is being made."
+        else:
             self._length.setText(clock(take.seconds))
-        badge = "Speaking" if self._is_live else ""
-        if not self._is_live and take.ending is not TakeEnding.SPOKEN:
-            badge = {TakeEnding.LIMIT: "Cut off", TakeEnding.FAILED: "Broke off"}.get(
-                take.ending, "Stopped"
-            )
+            badge, sentence = BADGES.get(take.ending, ("", ""))
         self._badge.setText(badge)
         self._badge.setVisible(bool(badge))
-        self._badge.setToolTip(" ".join(filter(None, (ENDINGS.get(take.ending, ""), take.remark))))
+        self._badge.setToolTip(" ".join(filter(None, (sentence, take.remark))))
         self._details.setText(f"{take.voice_label} · seed {take.seed}")
+        star = "Starred." if take.star else ""
+        length = "" if self._is_live else f"{take.seconds:.1f} seconds."
+        spoken = (f"Seed {take.seed}.", length, sentence, take.remark, star, take.note)
+        self.setAccessibleDescription(" ".join(filter(None, spoken)))
         lines = [take.text[:400], f"Voice: {take.voice_label}", f"Seed: {take.seed}"]
         lines += [f"Model: {take.model}"] if take.model else []
         lines += [take.remark] if take.remark else []
@@ -267,15 +280,12 @@ class TakeStrip(QFrame):
     @Slot()
     def _on_play(self) -> None:
         self.chosen.emit(self._take.id)
-        if self._is_playing:
-            self.pause_requested.emit()
-        else:
-            self.play_requested.emit(self._take.id, self._wave.position or 0)
+        self.play_requested.emit(self._take.id)
 
     @Slot(object)
     def _on_seek(self, sample: int) -> None:
         self.chosen.emit(self._take.id)
-        self.play_requested.emit(self._take.id, sample)
+        self.seek_requested.emit(self._take.id, sample)
 
     @Slot(bool)
     def _on_star(self, checked: bool) -> None:
@@ -294,18 +304,31 @@ class TakeStrip(QFrame):
         self.chosen.emit(self._take.id)
         super().mousePressEvent(event)
 
+    def event(self, event: QEvent) -> bool:
+        # Space plays what was played last in the rest of the window; here it means this take.
+        if event.type() == QEvent.Type.ShortcutOverride and _is_space(event):
+            event.accept()
+            return True
+        return super().event(event)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Space and not event.modifiers():
+        if _is_space(event):
             self._on_play()
             return
         super().keyPressEvent(event)
 
     @Slot()
     def _on_drag(self) -> None:
-        # A copy, never a move: the take stays in the session.
-        data = QMimeData()
-        data.setUrls([QUrl.fromLocalFile(self._file)])
         drag = QDrag(self)
-        drag.setMimeData(data)
-        drag.setPixmap(self._wave.grab().scaledToWidth(160))
-        drag.exec(Qt.DropAction.CopyAction)
+        drag.setMimeData(self.drag_data())
+        drag.setPixmap(self._wave.grab())
+        drag.exec(Qt.DropAction.CopyAction)  # never a move: the take stays in the session
+
+
+def _is_space(event: QEvent) -> bool:
+    return (
+        isinstance(event, QKeyEvent)
+        and event.key() == Qt.Key.Key_Space
+        and not event.modifiers()
+        and not event.isAutoRepeat()
+    )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QFileDialog,
     QLabel,
     QPushButton,
@@ -122,19 +124,16 @@ class TakesPanel(QWidget):
     @Slot()
     def _sync(self) -> None:
         """Make the strips those of the takes, keeping the ones that stay."""
-        live = [one for one in self._speech.live if self._session.session.take(one.take.id) is None]
         kept = self._session.takes
-        wanted: list[tuple[Take, LiveTake | None]] = [(one.take, one) for one in live]
-        wanted += [(take, self._live_of(take.id)) for take in kept[: self._shown]]
-        ids = {take.id for take, _ in wanted}
-        for take_id in [known for known in self._strips if known not in ids]:
-            strip = self._strips.pop(take_id)
-            self._list.removeWidget(strip)
-            if strip.hasFocus() or strip.isAncestorOf(self.focusWidget() or self):
-                self.setFocus()
-            strip.deleteLater()
-        for place, (take, maker) in enumerate(wanted):
-            self._place(place, take, maker)
+        # The last one that was asked for stands on top, as in the session later on.
+        wanted = [(live.take, live) for live in reversed(self._speech.live)]
+        wanted += [(take, None) for take in kept[: self._shown]]
+        before = self.strips
+        self._remove_all_but({take.id for take, _ in wanted})
+        for place, (take, live) in enumerate(wanted):
+            self._place(place, take, live)
+        if self.strips != before:
+            self._chain_focus()
         self._empty.setVisible(not wanted)
         self._area.setVisible(bool(wanted))
         hidden = len(kept) - self._shown
@@ -144,14 +143,26 @@ class TakesPanel(QWidget):
             self._choose(wanted[0][0].id if wanted else "")
         self._on_moved(self._sound.state)
 
-    def _live_of(self, take_id: str) -> LiveTake | None:
-        return next((one for one in self._speech.live if one.take.id == take_id), None)
+    def _remove_all_but(self, ids: set[str]) -> None:
+        focus = QApplication.focusWidget()
+        for take_id in [known for known in self._strips if known not in ids]:
+            strip = self._strips.pop(take_id)
+            self._list.removeWidget(strip)
+            if focus is not None and (focus is strip or strip.isAncestorOf(focus)):
+                self.setFocus()
+            strip.hide()  # it is deleted only after what happens now
+            strip.deleteLater()
+
+    def _chain_focus(self) -> None:
+        """Let Tab go through the strips from top to bottom, whenever they were made."""
+        chain = [widget for strip in self.strips for widget in strip.focus_chain()]
+        for widget, following in pairwise([*chain, self._older]):
+            self.setTabOrder(widget, following)
 
     def _place(self, place: int, take: Take, live: LiveTake | None) -> None:
         strip = self._strips.get(take.id)
         if strip is None:
-            buffer = live.buffer if live is not None else self._session.buffer(take.id)
-            strip = TakeStrip(take, buffer, self._timer)
+            strip = TakeStrip(take, self._session.buffer(take.id), self._timer)
             self._connect(strip)
             self._strips[take.id] = strip
         if self._list.indexOf(strip) != place:
@@ -159,13 +170,12 @@ class TakesPanel(QWidget):
             self._list.insertWidget(place, strip)
         strip.show_take(take)
         strip.set_live(live is not None, live.expected if live is not None else 0.0)
-        saved = self._session.session.take(take.id) is not None
-        strip.set_file(str(self._session.sound_path(take)) if saved else "")
+        strip.set_file(str(self._session.sound_path(take)) if live is None else "")
 
     def _connect(self, strip: TakeStrip) -> None:
         strip.chosen.connect(self._choose)
         strip.play_requested.connect(self._on_play)
-        strip.pause_requested.connect(self._sound.pause)
+        strip.seek_requested.connect(self._on_seek)
         strip.star_changed.connect(self._session.star)
         strip.note_changed.connect(self._session.set_note)
         strip.again_requested.connect(self._on_again)
@@ -176,7 +186,10 @@ class TakesPanel(QWidget):
     @Slot(object)
     def _on_began(self, _: tuple[LiveTake, ...]) -> None:
         self._sync()
-        self._area.verticalScrollBar().setValue(0)
+        focus = QApplication.focusWidget()
+        if focus is None or not self.isAncestorOf(focus):
+            self._choose(self._speech.live[-1].take.id)
+            self._area.verticalScrollBar().setValue(0)
 
     @Slot(object)
     def _on_speech(self, _: SpeechState) -> None:
@@ -208,10 +221,16 @@ class TakesPanel(QWidget):
         for known, strip in self._strips.items():
             strip.set_current(known == take_id)
 
+    @Slot(str)
+    def _on_play(self, take_id: str) -> None:
+        if self._sound.playing_key == take_id:
+            self._sound.toggle()
+        else:
+            self._on_seek(take_id, 0)
+
     @Slot(str, int)
-    def _on_play(self, take_id: str, position: int) -> None:
-        live = self._live_of(take_id)
-        buffer = live.buffer if live is not None else self._session.buffer(take_id)
+    def _on_seek(self, take_id: str, position: int) -> None:
+        buffer = self._session.buffer(take_id)
         self._strips[take_id].set_buffer(buffer)
         self._sound.play(take_id, buffer, position)
 

@@ -46,9 +46,9 @@ def _run(arguments: Arguments, console: Console) -> int:
     device = choose_device(arguments.device)
     seeds = choose_seeds(arguments.seed, arguments.takes)
     if arguments.output is not None:
-        check_suffix(arguments.output, ".wav")
         inputs = (*astuple(arguments.pair), *astuple(arguments.voice))
         check_output(arguments.output, inputs)
+        check_suffix(arguments.output, ".wav")
         for path in take_paths(arguments.output, arguments.takes):
             check_output(path, inputs)
     elif sys.stdout is None:
@@ -71,9 +71,9 @@ def _run(arguments: Arguments, console: Console) -> int:
         piece_seconds=arguments.piece_seconds,
     )
     check_request(options.preview(), description)
+    text = "" if arguments.by_line else read_stdin_text(console)
     if description.family is Family.BASE and arguments.voice.is_empty:
         console.say(NO_VOICE.format("--ref-wav or --ref-spk"))
-    text = "" if arguments.by_line else read_stdin_text(console)
     model = load(arguments.pair, device, arguments.precision, console)
     dump = _dump(arguments)
     probe = None if dump is None else dump.probe

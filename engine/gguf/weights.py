@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
@@ -101,6 +101,18 @@ class StoredTensor:
             part.copy_(block.dequantize(stored.to(values.device).unsqueeze(0)).squeeze(0))
             start += stored.numel()
         return values.reshape(self.shape)
+
+    def pieces(self, unit: int) -> Iterator[Tensor]:
+        """The stored bytes in order, uint8 [n] in main memory, in pieces of whole units of bytes.
+
+        The last one may end within a unit. The next piece takes the memory of the one before.
+        """
+        size = max(1, PIECE_BYTES // unit) * unit
+        staging = torch.empty(min(size, self._info.nbytes), dtype=torch.uint8)
+        for start in range(0, self._info.nbytes, size):
+            piece = staging[: self._info.nbytes - start]
+            self._source.read(self._info, start, piece)
+            yield piece
 
     def raw(self) -> Tensor:
         """The bytes as they are stored, uint8 [rows, row_bytes] in main memory.

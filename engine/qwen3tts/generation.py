@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from engine.errors import ModelFileError
+from engine.errors import no_numbers
 from engine.nn.attention import KeyValueCache
 from engine.qwen3tts.config import TalkerConfig
 from engine.qwen3tts.philox import frame_uniforms
-from engine.qwen3tts.predictor import CodePredictor
+from engine.qwen3tts.predictor import CodePredictor, Draw, FrameDraw
 from engine.qwen3tts.prompt import Prompt
-from engine.qwen3tts.sampling import TalkerSampler, draw_acoustic
+from engine.qwen3tts.sampling import TalkerSampler
 from engine.qwen3tts.talker import Talker
 from engine.types import CancelToken, Probe, Sampling
 
@@ -82,7 +82,7 @@ class FrameLoop:
             # The only look at values of the device in a frame: each one waits for it.
             over, finite = torch.stack((first == eos, logits.isfinite().all(dim=-1))).tolist()
             if not all(finite):
-                raise _no_numbers()
+                raise no_numbers()
             ended = tuple(take for take, end in zip(lanes.takes, over, strict=True) if end)
             if ended:
                 rows = [row for row, end in enumerate(over) if not end]
@@ -149,19 +149,22 @@ class FrameLoop:
     ) -> tuple[Tensor, Tensor]:
         """The codes [B, codebooks] of one frame, and what they add to the next input [B, width]."""
 
-        def draw(book: int, logits: Tensor) -> Tensor:
-            if probe is not None:
-                probe(f"predictor-logits-step0-c{book}", logits[0])
-            return draw_acoustic(logits, uniforms[:, book], self._sampling.predictor)
-
         embedding = self._talker.codec(first)
-        frame = self._predictor((lanes.hidden, embedding), first, draw, lanes.frame_cache)
+        start = (lanes.hidden, embedding)
+        draw = FrameDraw(uniforms, self._sampling.predictor)
+        if probe is None:
+            frame = self._predictor.frame(start, first, draw, lanes.frame_cache)
+        else:
+            told = _told(draw, probe)
+            frame = self._predictor(start, first, told, lanes.frame_cache)
         return frame.codes, embedding + frame.embedding
 
 
-def _no_numbers() -> ModelFileError:
-    return ModelFileError(
-        "The model computed values that are no numbers.",
-        "Its file is damaged, or its values do not fit the precision: download it again, or "
-        "choose the precision f32.",
-    )
+def _told(draw: Draw, probe: Probe) -> Draw:
+    """The same draw, with its logits told."""
+
+    def drawn(book: int, logits: Tensor) -> Tensor:
+        probe(f"predictor-logits-step0-c{book}", logits[0])
+        return draw(book, logits)
+
+    return drawn

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import torch
@@ -11,9 +11,12 @@ from torch import Tensor, nn
 
 from engine.gguf.weights import Weights
 from engine.nn.attention import KeyValueCache
+from engine.nn.runners import FrameParts
 from engine.qwen3tts.config import TalkerConfig
+from engine.qwen3tts.sampling import draw_acoustic, is_greedy
 from engine.qwen3tts.stack import TransformerStack
 from engine.runtime import Runtime
+from engine.types import StackSampling
 
 Draw: TypeAlias = Callable[[int, Tensor], Tensor]
 """(codebook 1..15, float32 logits [B, K]) -> codes [B]."""
@@ -27,6 +30,17 @@ class PredictedFrame:
     embedding: Tensor  # [B, talker width], sum over the codes 1..15
 
 
+@dataclass(frozen=True, eq=False)
+class FrameDraw:
+    """A `Draw` that does what a request asked for, with the numbers of one frame."""
+
+    uniforms: Tensor  # [B, codebooks] in (0, 1]; the first column is the talker's
+    stack: StackSampling
+
+    def __call__(self, book: int, logits: Tensor) -> Tensor:
+        return draw_acoustic(logits, self.uniforms[:, book], self.stack)
+
+
 class CodePredictor(nn.Module):
     """Weights `code_pred.*` of a talker file; starts afresh at every frame."""
 
@@ -34,24 +48,48 @@ class CodePredictor(nn.Module):
         super().__init__()
         wide, stack = config.talker.width, config.predictor
         self.codebooks = config.codebooks
-        self.embeddings = nn.ModuleList(
+        embeddings = [
             runtime.embedding(
                 weights.take(f"code_pred.codec_embd.{book}.weight", (stack.vocabulary, wide))
             )
             for book in range(config.codebooks - 1)
-        )
-        self.heads = nn.ModuleList(
+        ]
+        heads = [
             runtime.linear(
                 (weights.take(f"code_pred.lm_head.{book}.weight", (stack.vocabulary, stack.width)),)
             )
             for book in range(config.codebooks - 1)
-        )
+        ]
+        self.embeddings = nn.ModuleList(embeddings)
+        self.heads = nn.ModuleList(heads)
         self.projection = _build_projection(weights, config, runtime)
         self.stack = TransformerStack(weights, "code_pred", stack, runtime)
+        self._whole_frame = runtime.frame_runner(
+            FrameParts(self.stack.runner, self.projection, heads, embeddings)
+        )
 
     def new_cache(self, batch: int) -> KeyValueCache:
         """A cache for one frame, to be used again for the next."""
         return self.stack.new_cache(batch, self.codebooks)
+
+    def frame(
+        self,
+        start: tuple[Tensor, Tensor],
+        first_code: Tensor,
+        draw: FrameDraw,
+        cache: KeyValueCache,
+    ) -> PredictedFrame:
+        """What calling this module gives, in one piece where the runtime has a way to do so.
+
+        Raises ModelFileError where it notices that the model's numbers overflow.
+        """
+        if self._whole_frame is None:
+            whole: PredictedFrame = self(start, first_code, draw, cache)
+            return whole
+        drawing = replace(draw.stack, greedy=is_greedy(draw.stack))
+        inputs = torch.stack(start, dim=1)  # [B, 2, wide]
+        codes, total = self._whole_frame(inputs, draw.uniforms[:, 1:], drawing, cache)
+        return PredictedFrame(torch.cat((first_code[:, None], codes), dim=1), total)
 
     def forward(
         self, start: tuple[Tensor, Tensor], first_code: Tensor, draw: Draw, cache: KeyValueCache

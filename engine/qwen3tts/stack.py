@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from torch import Tensor, nn
 
 from engine.gguf.weights import Weights
@@ -11,6 +9,7 @@ from engine.nn.attention import KeyValueCache
 from engine.nn.block import Block, GatedMlp, SelfAttention
 from engine.nn.norm import RmsNorm
 from engine.nn.rope import RotaryTable
+from engine.nn.runners import AfterBlock, StackParts
 from engine.qwen3tts.config import StackConfig
 from engine.runtime import Runtime
 
@@ -21,17 +20,17 @@ class TransformerStack(nn.Module):
     def __init__(self, weights: Weights, prefix: str, config: StackConfig, runtime: Runtime):
         super().__init__()
         self.config = config
-        self.blocks = nn.ModuleList(
+        blocks = [
             _build_block(weights, f"{prefix}.blk.{index}", config, runtime)
             for index in range(config.blocks)
-        )
+        ]
+        self.blocks = nn.ModuleList(blocks)
         self.norm = runtime.rms_norm(
             weights.take(f"{prefix}.output_norm.weight", (config.width,)), config.eps
         )
         self._runtime = runtime
-        self._rope = RotaryTable(
-            config.heads.width, config.rope_base, runtime.device, runtime.dtype
-        )
+        rope = RotaryTable(config.heads.width, config.rope_base, runtime.device, runtime.dtype)
+        self.runner = runtime.stack_runner(prefix, StackParts(blocks, self.norm, rope))
 
     def new_cache(self, batch: int, capacity: int) -> KeyValueCache:
         heads = self.config.heads
@@ -42,16 +41,9 @@ class TransformerStack(nn.Module):
         self,
         x: Tensor,
         cache: KeyValueCache,
-        after_block: Callable[[int, Tensor], None] | None = None,
+        after_block: AfterBlock | None = None,
     ) -> Tensor:  # [B, T, width] -> [B, T, width], normalised
-        angles = self._rope.at(cache.length, x.shape[1])
-        for index, block in enumerate(self.blocks):
-            x = block(x, angles, cache, index)
-            if after_block is not None:
-                after_block(index, x)
-        cache.length += x.shape[1]
-        normalised: Tensor = self.norm(x)
-        return normalised
+        return self.runner(x, cache, after_block)
 
 
 def _build_block(weights: Weights, prefix: str, config: StackConfig, runtime: Runtime) -> Block:

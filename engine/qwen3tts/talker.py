@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from engine.gguf.weights import Weights
 from engine.nn.attention import KeyValueCache
+from engine.nn.runners import AfterBlock
 from engine.qwen3tts.config import TalkerConfig
 from engine.qwen3tts.stack import TransformerStack
 from engine.runtime import Runtime
@@ -56,7 +55,7 @@ class Talker(nn.Module):
         self,
         x: Tensor,
         cache: KeyValueCache,
-        after_block: Callable[[int, Tensor], None] | None = None,
+        after_block: AfterBlock | None = None,
     ) -> Tensor:
         """Append positions x [B, T, width] to the cache; hidden states after the last norm."""
         hidden: Tensor = self.stack(x, cache, after_block)

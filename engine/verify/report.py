@@ -107,7 +107,8 @@ def _praise(verdict: Verdict) -> str:
     cases = len({stage.case for stage in verdict.golden})
     shown = sum(not stage.limits for stage in verdict.stages)
     over = f" ({checks} checks over {cases} golden cases)" if cases else ""
-    only = f"; {shown} stages are shown only" if shown else ""
+    what = "stage is" if shown == 1 else "stages are"
+    only = f"; {shown} {what} shown only" if shown else ""
     return f"Passed: {limits} limits kept{over}{only}."
 
 

@@ -154,7 +154,9 @@ def test_the_command_tells_by_its_status(
         given = ["--model", talker, "--codec", data / CODEC, "--golden", cases]
         answer = terminal.run(main, [*given, "--device", "cpu", "--frames", 3])
         assert answer.status == status, answer.told
-        assert answer.text.splitlines()[-1].startswith(conclusion)
+        last = answer.text.splitlines()[-1]
+        assert last.startswith(conclusion)
+        assert ("golden cases)" in last) == (status == 0)
         assert "Golden case 1 of 1: cv_speaker_en" in answer.told
 
 

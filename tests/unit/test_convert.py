@@ -547,12 +547,24 @@ def test_the_command_explains_what_is_wrong(
     assert answer.told.startswith(message)
 
 
-def test_the_command_wants_a_folder_that_exists(
-    base: Path, tmp_path: Path, terminal: Terminal
-) -> None:
-    answer = terminal.run(main, [base, "-o", tmp_path / "new"])
+def test_the_command_makes_its_folder(base: Path, tmp_path: Path, terminal: Terminal) -> None:
+    answer = terminal.run(main, [base, "-o", tmp_path / "a" / "new", "--type", "bf16"])
+    assert answer.status == 0, answer.told
+    assert (tmp_path / "a" / "new" / CODEC.replace("F32", "BF16")).is_file()
+    assert "voice-studio models" not in answer.told
+    (tmp_path / "file").touch()
+    answer = terminal.run(main, [base, "-o", tmp_path / "file"])
     assert answer.status == 1
-    assert f"{tmp_path / 'new'} is no folder." in answer.told
+    assert "cannot be made: File exists" in answer.told
+
+
+def test_without_a_folder_the_command_says_where_models_belong(
+    base: Path, tmp_path: Path, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = terminal.run(main, [base])
+    assert answer.status == 0, answer.told
+    assert "the folder that `voice-studio models` names: move them there" in answer.told
 
 
 def test_help_succeeds(terminal: Terminal) -> None:

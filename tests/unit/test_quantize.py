@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -290,16 +292,17 @@ def test_the_command(tmp_path: Path, data: Path, terminal: Terminal) -> None:
     source.write_bytes((data / CODEC).read_bytes())
     answer = terminal.run(main, [source, "--type", "Q8_0"])
     assert (answer.status, answer.output) == (0, b"")
-    assert answer.told.startswith(f"{target}: ")
+    assert f"\n{target}: " in answer.told
     answer = terminal.run(main, [source, "--type", "Q8_0"])
     assert answer.status == 1
     assert answer.told == (
-        f"error: {target} exists already. Choose another name, or say --force to replace it.\n"
+        f"error: {target} exists already. Choose another name, or add --force.\n"
     )
     answer = terminal.run(main, [source, "--type", "Q8_0", "--force", "--quiet"])
     assert (answer.status, answer.told) == (0, "")
-    answer = terminal.run(main, [source, "--type", "BF16", "-o", tmp_path / "other.gguf"])
+    answer = terminal.run(main, [source, "--type", "bf16", "-o", tmp_path / "other.gguf"])
     assert answer.status == 0
+    assert "note: " not in answer.told
     assert types(tmp_path / "other.gguf")["tok_enc.blk.0.attn_q.weight"] == "BF16"
 
 
@@ -317,6 +320,16 @@ def test_the_command_explains_what_is_wrong(
     answer = terminal.run(main, arguments)
     assert answer.status == 1
     assert answer.told.startswith(message)
+
+
+def test_what_does_not_fit_is_counted(tmp_path: Path, data: Path, terminal: Terminal) -> None:
+    target = tmp_path / "small.gguf"
+    answer = terminal.run(main, [data / CODEC, "--type", "Q4_K_M", "-o", target])
+    found = re.match(r"note: (\d+) of (\d+) tensors do not fit the blocks of Q4_K_M", answer.told)
+    assert found is not None
+    stored = Counter(types(target).values())
+    assert int(found[1]) == stored["F16"]
+    assert int(found[2]) == stored["F16"] + stored["Q4_K"] + stored["Q6_K"]
 
 
 def test_help_succeeds(terminal: Terminal) -> None:

@@ -51,6 +51,38 @@ def test_codes_become_sound_without_touching_the_recording(
     assert main([*arguments, "--force"]) == 0
 
 
+def test_the_half_of_a_voice_that_is_missing_is_added(
+    data: Path, clip: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    codes, voice = clip.with_suffix(".rvq"), clip.with_suffix(".spk")
+    alone = ["--model", str(data / CODEC), "-i", str(clip)]
+    both = [*alone, "--talker", str(data / BASE)]
+    assert main(alone) == 0
+    before = codes.stat().st_mtime_ns
+    capsys.readouterr()
+    assert main(both) == 0
+    told = capsys.readouterr().err
+    assert told.startswith(f"{codes} exists already and is kept. Add --force to replace it.\n")
+    assert f"{voice}: 80 values" in told
+    assert codes.stat().st_mtime_ns == before
+    codes.unlink()
+    assert main(both) == 0
+    assert f"{voice} exists already and is kept." in capsys.readouterr().err
+    assert codes.is_file()
+    assert main(both) == 1
+    assert f"{codes} exists already." in capsys.readouterr().err
+    assert main(["--model", str(data / CODEC), "-i", str(codes)]) == 1
+    assert "for example -o back.wav, or add --force" in capsys.readouterr().err
+
+
+def test_a_name_without_a_suffix_gets_it(data: Path, clip: Path) -> None:
+    target = clip.with_name("plain")
+    assert main(["--model", str(data / CODEC), "-i", str(clip), "-o", str(target)]) == 0
+    codes = target.with_suffix(".rvq")
+    assert main(["--model", str(data / CODEC), "-i", str(codes), "-o", str(target)]) == 0
+    assert sorted(path.name for path in clip.parent.glob("plain*")) == ["plain.rvq", "plain.wav"]
+
+
 def test_the_self_test_runs_both_halves(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--model", str(data / CODEC)]) == 0
     assert "works: 1 s became 12 frames" in capsys.readouterr().err
@@ -72,9 +104,11 @@ def test_no_input_is_overwritten(
     talker = Path(shutil.copy(data / BASE, tmp_path / "talker.gguf"))
     for path in (clip, model, talker):
         before = path.read_bytes()
-        arguments = ["--model", model, "--talker", talker, "-i", clip, "-o", path, "--force"]
+        link = path.with_suffix(".rvq")
+        link.symlink_to(path)
+        arguments = ["--model", model, "--talker", talker, "-i", clip, "-o", link, "--force"]
         assert main([str(argument) for argument in arguments]) == 1
-        assert f"{path.name} is read by this command" in capsys.readouterr().err
+        assert f"{link.name} is read by this command" in capsys.readouterr().err
         assert path.read_bytes() == before
 
 
@@ -86,8 +120,14 @@ def test_no_input_is_overwritten(
         (("-i", "clip.wav", "-o", "."), ". is a folder"),
         (("-i", "clip.wav", "-o", "-"), "qwen-codec writes files only"),
         (("-i", "clip.wav", "-o", "x" * 300), "File name too long"),
-        (("-i", "clip.wav", "-o", "a.spk", "--talker", BASE), "cannot take both"),
-        (("-i", "clip.wav", "--talker", CODEC), "unknown architecture"),
+        (
+            ("-i", "clip.wav", "-o", "a.spk", "--talker", BASE),
+            "-o names the .rvq file; the .spk is written beside it. Use -o a.rvq.",
+        ),
+        (("-i", "clip.wav", "-o", "b.wav"), "-o names the .rvq file. Use -o b.rvq."),
+        (("-i", "a.rvq", "-o", "b.rvq"), "-o names the .wav file. Use -o b.wav."),
+        (("-i", "a.spk"), "a.spk is a speaker embedding, which holds no sound"),
+        (("-i", "clip.wav", "--talker", CODEC), "is an audio tokenizer, no talker"),
         (("-i", "absent.rvq"), "absent.rvq cannot be read"),
     ],
 )

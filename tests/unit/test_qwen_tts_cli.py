@@ -244,7 +244,8 @@ def test_what_a_person_is_told(speak: Speak, tmp_path: Path) -> None:
     answer = speak()
     assert answer.output == b""
     assert f"Loading {BASE} and {CODEC} (3.4 MB)\n" in answer.told
-    assert "Made: 0.32 s of audio, 4 frames, seed 3, ended by the limit of frames\n" in answer.told
+    limit = "stopped at the limit of 0.32 s; the text may not be finished"
+    assert f"Made: 0.32 s of audio, 4 frames, seed 3, {limit}\n" in answer.told
     assert re.search(r"first audio after [\d.]+ s, [\d.]+ frames/s, real-time factor", answer.told)
     assert answer.told.endswith(f"Wrote {tmp_path / 'out.wav'}\n")
     assert "\r" not in answer.told
@@ -421,6 +422,19 @@ def test_no_input_is_overwritten(
     fails(answer, "link-2.wav is read by this command")
 
 
+def test_names_that_promise_another_kind_of_file_are_refused(speak: Speak, tmp_path: Path) -> None:
+    fails(speak("-o", tmp_path / "a.mp3"), f"Use -o {tmp_path / 'a.wav'}.")
+    for name in ("plain", "tmp.Xy12"):  # as scripts of other engines name them
+        assert speak("-o", tmp_path / name).status == 0
+        assert soundfile.info(tmp_path / name).frames == 4 * FRAME
+
+
+def test_a_base_model_without_a_voice_says_so(speak: Speak, voice: tuple[Path, ...]) -> None:
+    told = "note: no voice is given, so the base model makes one up. Use --ref-wav or --ref-spk."
+    assert told in speak().told
+    assert told not in speak("--ref-spk", voice[0]).told
+
+
 def test_pieces_of_any_length(codes: Callable[..., NDArray[np.int64]]) -> None:
     assert np.array_equal(codes("--codec-chunk-dur", "1e308"), codes())
 
@@ -499,7 +513,7 @@ def test_recordings_are_judged_and_brought_to_the_rate(
     answer = speak("--ref-wav", tmp_path / "short.flac")
     assert answer.status == 0
     assert "note: The recording is only 0.50 s long" in answer.told
-    assert f"Learning the voice of {tmp_path / 'short.flac'}\n" in answer.told
+    assert f"Learning the voice of {tmp_path / 'short.flac'} (voice alone)\n" in answer.told
 
 
 def test_dump_holds_every_named_tensor(speak: Speak, tmp_path: Path) -> None:
@@ -734,7 +748,7 @@ def test_disk_that_fills_up_is_explained(
 def test_unusable_models_are_told_first(speak: Speak, data: Path, tmp_path: Path) -> None:
     fails(speak("--model", tmp_path / "absent.gguf"), "absent.gguf does not exist")
     fails(speak("--codec", data / BASE), f"{BASE} is no audio tokenizer")
-    fails(speak("--model", data / CODEC), "unknown architecture")
+    fails(speak("--model", data / CODEC), "did you swap --model and --codec?")
     (tmp_path / "cut.gguf").write_bytes((data / BASE).read_bytes()[:5000])
     fails(speak("--model", tmp_path / "cut.gguf"), "cut.gguf")
 
@@ -755,7 +769,9 @@ def test_unusable_voices_are_told_first(
     rest = ("--ref-spk", embedding, "--ref-rvq", packed)
     transcript.write_bytes(b"\xef\xbb\xbf\r\n")
     fails(speak(*rest, "--ref-text", transcript), "v.txt is empty")
-    fails(speak(*rest, "--ref-text", tmp_path / "absent.txt"), "absent.txt cannot be read")
+    for words in (tmp_path / "absent.txt", "These are the words. " * 20):
+        fails(speak(*rest, "--ref-text", words), "--ref-text takes a file, not the words")
+    fails(speak(*rest, "--ref-text", tmp_path), f"{tmp_path} cannot be read")
     transcript.write_bytes(b"\xff\xff")
     fails(speak(*rest, "--ref-text", transcript), "v.txt is not valid UTF-8")
 

@@ -88,7 +88,12 @@ def test_say_with_what_is_installed(
 
 def test_home_moves_the_models(studio: Run, data: Path, tmp_path: Path) -> None:
     install(tmp_path / "else" / "data" / "models", data, BASE, CODEC)
-    fails(studio("say", "Hello"), "There is no model in ", "qwen-tokenizer-12hz-Q8_0.gguf")
+    fails(
+        studio("say", "Hello"),
+        "There is no talker in ",
+        "qwen-tokenizer-12hz-Q8_0.gguf",
+        'The README tells under "Models"',
+    )
     assert studio("say", "Hello", "--home", tmp_path / "else").status == 0
 
 
@@ -108,6 +113,28 @@ def test_existing_files_are_kept_unless_forced(studio: Run, data: Path) -> None:
     assert Path("a.wav").read_bytes() == b"old"
     assert studio("say", "Hello", "-o", "a.wav", "--models", data, "--force").status == 0
     assert soundfile.info("a.wav").frames == 4 * FRAME
+
+
+def test_names_get_the_suffix_of_what_is_written(studio: Run, data: Path) -> None:
+    fails(studio("say", "Hello", "-o", "a.mp3", "--models", data), "Use -o a.wav.")
+    for given, written in (("a", "a.wav"), ("b.1", "b.1.wav"), ("c.WAV", "c.WAV")):
+        told = studio("say", "Hello", "-o", given, "--models", data).told
+        assert told.endswith(f"Wrote {written}\n")
+
+
+def test_a_base_model_without_a_voice_says_so(studio: Run, data: Path) -> None:
+    told = "note: no voice is given, so the base model makes one up. Use --voice."
+    assert told in studio("say", "Hello", "--models", data, "--model", "base").told
+    assert told not in studio("say", "Hello", "--models", data).told
+
+
+def test_limits_and_codes_of_languages_reach_the_request(
+    studio: Run, data: Path, requests: list[SpeechRequest]
+) -> None:
+    answer = studio("say", "Hello", "--models", data, "--max-new", 3, "--lang", "EN")
+    assert answer.status == 0, answer.told
+    (request,) = requests
+    assert (request.sampling.max_frames, request.language) == (3, "english")
 
 
 def test_text_on_stdin(studio: Run, data: Path, requests: list[SpeechRequest]) -> None:
@@ -171,14 +198,17 @@ def test_voices(studio: Run, data: Path, requests: list[SpeechRequest]) -> None:
     transcripts = [None if voice is None else voice.transcript for voice in voices]
     assert transcripts == [None, None, "Well then.", "Well then.", None]
     fails(studio(*say_it, "you"), "There is no voice you.spk")
+    fails(studio(*say_it, "me", "--speaker", "ryan"), "--speaker and --voice cannot be combined")
 
 
 def test_recordings_as_voices(studio: Run, data: Path, requests: list[SpeechRequest]) -> None:
     shutil.copy(data / "clip_a.wav", "me.wav")
     say_it = ("say", "Hello", "--models", data, "--voice", "me.wav")
-    assert studio(*say_it).status == 0
+    told = studio(*say_it).told
+    assert "note: me.txt is missing. With the exact words of me.wav in it" in told
+    assert "Learning the voice of me.wav (voice alone)" in told
     Path("me.txt").write_text("Well then.")
-    assert studio(*say_it).status == 0
+    assert "Learning the voice of me.wav (with me.txt)" in studio(*say_it).told
     alone, whole = (request.voice for request in requests)
     assert alone is not None
     assert whole is not None
@@ -202,7 +232,8 @@ def test_what_cannot_be_said_is_explained(studio: Run, data: Path, tmp_path: Pat
     fails(studio("say", "Hello", *where, "-o", "-"), "Use qwen-tts -o - to stream")
     fails(studio("say", "Hello", *where, "-o", "absent/x.wav"), "The folder absent does not exist")
     fails(studio("say", "Hello", "--seed", "x"), "'x' is not a whole number", "voice-studio say")
-    fails(studio("says"), "invalid choice: 'says'", "`voice-studio --help` lists the options")
+    fails(studio("says"), "no command 'says'", "`voice-studio say`?", "`voice-studio --help`")
+    fails(studio("Hello"), "no command 'Hello'", '`voice-studio say "Hello"`?')
     assert list(Path().iterdir()) == []
 
 
@@ -244,11 +275,13 @@ def test_no_input_is_overwritten(studio: Run, data: Path, studio_home: Path) -> 
     models = studio_home / "data" / "models"
     install(models, data, BASE, CODEC)
     Path("me.wav").write_bytes((data / "clip_a.wav").read_bytes())
-    for path in (models / BASE, models / CODEC, Path("me.wav")):
-        before = path.read_bytes()
+    Path("talker.wav").symlink_to(models / BASE)
+    for path, source in (("talker.wav", models / BASE), ("me.wav", Path("me.wav"))):
+        before = source.read_bytes()
         answer = studio("say", "Hello", "--voice", "me.wav", "-o", path, "--force")
-        fails(answer, "is read by this command")
-        assert path.read_bytes() == before
+        assert answer.status == 1
+        assert "is read by this command" in answer.told
+        assert source.read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "/", "x" * 300, "a\nb"])
@@ -273,7 +306,8 @@ def test_models_lists_what_is_there(studio: Run, data: Path, tmp_path: Path) -> 
     (tmp_path / "m" / "cut.gguf").write_bytes((data / BASE).read_bytes()[:9000])
     answer = studio("models", "--models", tmp_path / "m")
     assert (answer.status, answer.told) == (0, "")
-    custom, base, codec, unusable = answer.text.splitlines()
+    custom, base, codec, unusable, where = answer.text.splitlines()
+    assert where.endswith(f"/data/models or {tmp_path / 'm'}.")
     assert custom.split() == [
         *("Qwen3-TTS-12Hz-0.6B-custom_voice", "custom_voice", "0.6B", "F32", "1.9", "MB"),
         *("9", "speakers", str(tmp_path / "m" / CUSTOM)),
@@ -293,6 +327,13 @@ def test_models_in_json(studio: Run, data: Path, studio_home: Path) -> None:
     assert (talker["family"], talker["speakers"][0]) == ("custom_voice", "serena")
     assert [Path(codec["path"]).name for codec in values["tokenizers"]] == [CODEC]
     assert "bad.gguf" in values["unusable"][0]["reason"]
+
+
+def test_models_in_the_wrong_folder_are_noticed(studio: Run, data: Path, studio_home: Path) -> None:
+    install(studio_home / "models", data, CUSTOM, CODEC)
+    told = f"Those in {studio_home / 'models'} are not looked at: move them to {studio_home}/data/"
+    fails(studio("say", "Hello"), told)
+    assert told in studio("models").text
 
 
 def test_models_says_what_is_missing(studio: Run, data: Path, studio_home: Path) -> None:

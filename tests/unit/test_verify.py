@@ -347,7 +347,30 @@ def test_a_model_that_is_its_own_reference(data: Path) -> None:
     verdict = ask(data, against=None)
     assert verdict.passed
     assert not verdict.compared
-    assert "its own reference" in verdict.notes[0]
+    assert "float32 on the CPU" in verdict.notes[0]
+    count = len(verdict.self_checks)
+    conclusion = as_table(verdict).splitlines()[-1]
+    assert conclusion.startswith(f"Consistent with itself ({count} stages). Not compared with ")
+    assert "--against-model F32.gguf" in conclusion
+
+
+def test_figures_without_a_limit_are_not_counted_as_kept(data: Path) -> None:
+    lifted = Thresholds({("greedy-codes", Measure.EXACT): None})
+    verdict = ask(data, thresholds=lifted)
+    limits = sum(len(stage.limits) for stage in verdict.stages)
+    *table, conclusion = as_table(verdict).splitlines()
+    assert conclusion == f"Passed: {limits} limits kept; 1 stage is shown only."
+    assert next(row for row in table if row.startswith("greedy-codes")).endswith("(no limit)")
+    snr = next(row for row in table if row.startswith("sound-same-codes"))
+    assert ">=35" in snr.split(), "equal sound has no figure, only the most that counts"
+
+
+def test_the_limits_stand_in_the_documentation() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "commands.md").read_text("utf-8")
+    for limit in LIMITS:
+        figures = ("-" if figure is None else f"{figure:g}" for figure in limit.by_grade)
+        row = f"| `{limit.stage}.{limit.measure}` | {' | '.join(figures)} |"
+        assert row in text, row
 
 
 def test_the_json_has_the_same_keys_for_every_stage(data: Path) -> None:
