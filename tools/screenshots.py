@@ -132,10 +132,10 @@ class Photographer:
             )
         )
 
-    def write(self, tab: str, **values: object) -> None:
-        """Fill in a tab."""
+    def write(self, tab: str, frames: int = 24, **values: object) -> None:
+        """Fill in a tab; what is spoken there ends after so many frames."""
         session = self.studio.session
-        knobs = replace(Sampling(), max_frames=24)
+        knobs = replace(Sampling(), max_frames=frames)
         draft = replace(session.draft(tab), sampling=knobs, **values)  # type: ignore[arg-type]
         session.set_draft(tab, draft)
 
@@ -167,11 +167,13 @@ def photograph(home: Path, target: Path, theme: Theme, size: QSize) -> None:
     camera.speak(2)
     studio.session.star(studio.session.takes[0].id, True)
     studio.session.set_note(studio.session.takes[1].id, "warmer")
-    window.speak(1)
-    camera.wait(lambda: studio.speech.state.made > 0.7)
-    camera.picture("speaking")
-    camera.wait(lambda: not studio.speech.live)
     camera.picture("clone-speak")
+    camera.write("clone", frames=2000)
+    window.speak(1)
+    camera.wait(lambda: studio.speech.state.made > 3.0)
+    camera.picture("speaking")
+    window.stop()
+    camera.wait(lambda: not studio.speech.live)
 
     window.clone.open_recording(DATA / "clip_b.wav")
     camera.wait(lambda: studio.cloning.state.report is not None and not studio.cloning.state.busy)

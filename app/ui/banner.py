@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleEvent,
@@ -19,6 +19,7 @@ from PySide6.QtGui import (
     QPen,
 )
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -36,6 +37,8 @@ from app.ui.metrics import GAP, ICON, RADIUS, TIGHT, scaled_font
 from engine.errors import ExplainedError
 
 DETAIL_LINES = 8
+INFO_MILLISECONDS = 15_000
+"""A note that only informs goes by itself after this time, unless somebody is at it."""
 
 
 class Severity(Enum):
@@ -96,6 +99,10 @@ class Banner(QFrame):
         self._close = QToolButton(self)
         self._detail = QPlainTextEdit(self)
         self._copy = QPushButton("Copy details", self)
+        self._going = QTimer(self)
+        self._going.setSingleShot(True)
+        self._going.setInterval(INFO_MILLISECONDS)
+        self._going.timeout.connect(self._on_going)
         self._build()
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
@@ -129,6 +136,7 @@ class Banner(QFrame):
     def dismiss(self) -> bool:
         """Close the notice and show the next one; False if there was none."""
         notice, self._notice = self._notice, None
+        self._going.stop()
         if notice is None:
             return False
         if self._waiting:
@@ -211,6 +219,10 @@ class Banner(QFrame):
         self.setAccessibleName(said)
         self._picture.setAccessibleName(notice.severity.word)
         self.show()
+        if notice.severity is Severity.INFO:
+            self._going.start()
+        else:
+            self._going.stop()
         QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
 
     def _show_count(self) -> None:
@@ -226,6 +238,14 @@ class Banner(QFrame):
         name = self._notice.severity.icon
         self._picture.setPixmap(icon_pixmap(name, ICON + 2, colour, self.devicePixelRatioF()))
         self.update()
+
+    @Slot()
+    def _on_going(self) -> None:
+        focused = QApplication.focusWidget()
+        if self.underMouse() or (focused is not None and self.isAncestorOf(focused)):
+            self._going.start()
+        else:
+            self.dismiss()
 
     @Slot()
     def _on_action(self) -> None:

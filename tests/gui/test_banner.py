@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel, QPlainTextEdit
@@ -155,3 +155,20 @@ def test_long_sentences_wrap(banner: Banner, qtbot: QtBot) -> None:
     banner.resize(300, 50)
     qtbot.waitUntil(lambda: banner.heightForWidth(300) > one)
     assert banner.minimumSizeHint().width() == 0
+
+
+def test_only_what_informs_goes_by_itself(banner: Banner, monkeypatch: pytest.MonkeyPatch) -> None:
+    timer = banner.findChild(QTimer)
+    assert timer is not None
+    banner.show()
+    banner.tell(WARNING)
+    assert not timer.isActive()
+    banner.dismiss()
+    banner.tell(INFO)
+    assert timer.isActive()
+    monkeypatch.setattr(banner, "underMouse", lambda: True)
+    timer.timeout.emit()
+    assert banner.notice == INFO
+    monkeypatch.setattr(banner, "underMouse", lambda: False)
+    timer.timeout.emit()
+    assert banner.notice is None
