@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from app.core.names import safe_name, unique_name
-from app.core.storage import StorageError, storage_error
+from app.core.storage import StorageError, refuse_endless, storage_error
 
 BLOCK: Final = 1 << 20
 ENCRYPTED: Final = 0x1
@@ -44,6 +44,8 @@ def unpack(
     ArchiveError, with files of the target left for the caller to remove.
     """
     limits = limits or ArchiveLimits()
+    with _failures(archive):
+        refuse_endless(archive)
     with _failures(archive), zipfile.ZipFile(archive) as file:
         entries = file.infolist()
         if len(entries) > limits.entries:

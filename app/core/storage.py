@@ -100,6 +100,7 @@ def document_bytes(kind: DocumentKind, values: Mapping[str, Any]) -> bytes:
 def read_bytes(path: Path, limit: int) -> bytes:
     """The content of a file of at most `limit` bytes; raises StorageError."""
     try:
+        refuse_endless(path)
         with path.open("rb") as file:
             data = file.read(limit + 1)
     except OSError as error:
@@ -110,6 +111,14 @@ def read_bytes(path: Path, limit: int) -> bytes:
             "Put back a copy of it from a backup, or move it away.",
         )
     return data
+
+
+def refuse_endless(path: Path) -> None:
+    """Raise StorageError for a pipe, which would be waited for, or a device, which never ends."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise StorageError(
+            f"{path} cannot be read: it is not a file.", "Put a file in its place, or move it away."
+        )
 
 
 def replace_bytes(path: Path, data: bytes) -> None:

@@ -118,7 +118,7 @@ class VoiceLibrary:
                 names = sorted(
                     entry.name
                     for entry in entries
-                    if not entry.name.startswith(".") and entry.is_dir()
+                    if not entry.name.startswith(".") and Path(entry).is_dir()
                 )
         except FileNotFoundError:
             return VoiceListing()

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.core.settings import MOST_TAKES
 from app.core.takes import TakeRequest
-from app.core.voice_prompt import EXAMPLES, with_attributes
+from app.core.voice_prompt import EXAMPLES, attributes_in, with_attributes
 from app.studio.studio import Studio
 from app.ui.attribute_helper import AttributeHelper
 from app.ui.candidate_grid import CandidateGrid
@@ -35,7 +35,8 @@ TAB = "design"
 PROMPT_LINES = 3
 LONGEST_PROMPT = 4000
 USUAL_CANDIDATES = 4
-LEAST_INPUTS = 330
+LEAST_WIDTH = 250  # of both halves
+LEAST_HEIGHT = 96  # of the candidates
 
 
 class DesignTab(QWidget):
@@ -93,6 +94,18 @@ class DesignTab(QWidget):
     def _build(self, timer: LiveTimer) -> None:
         self._gate = FamilyGate(Family.VOICE_DESIGN, self._studio.models, self)
         self._gate.models_requested.connect(self.models_requested)
+        splitter = QSplitter(self)
+        splitter.addWidget(self._build_description())
+        splitter.addWidget(self._build_results(timer))
+        splitter.setSizes([1, 1])
+        splitter.setChildrenCollapsible(False)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(ROOM, GAP, ROOM, GAP)
+        layout.setSpacing(GAP)
+        layout.addWidget(self._gate)
+        layout.addWidget(splitter, 1)
+
+    def _build_description(self) -> QWidget:
         page = QWidget(self)
         column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, TIGHT, 0)
@@ -102,79 +115,71 @@ class DesignTab(QWidget):
         self._prompt.setPlaceholderText(f"For example: {EXAMPLES[0]}")
         self._prompt.setTabChangesFocus(True)
         lines = self._prompt.fontMetrics().lineSpacing() * PROMPT_LINES
-        self._prompt.setFixedHeight(lines + 2 * GAP)
+        self._prompt.setMinimumHeight(lines + 2 * GAP)
         self._prompt.textChanged.connect(self._on_prompt)
-        label = QLabel("&Describe the voice", page)
+        label = QLabel("D&escribe the voice", page)
         label.setFont(scaled_font(label, HEADING, bold=True))
         label.setBuddy(self._prompt)
-        column.addWidget(label)
-        column.addWidget(self._prompt)
-        column.addWidget(self._examples(page))
         self._helper = AttributeHelper(page)
         self._helper.sentence_changed.connect(self._on_sentence)
+        column.addWidget(label)
+        column.addWidget(self._prompt, 1)
+        column.addWidget(self._examples(page))
         column.addWidget(self._helper)
-        self._box = SpeechBox(TAB, self._studio, page)
+        page.setMinimumWidth(LEAST_WIDTH)
+        return page
+
+    def _build_results(self, timer: LiveTimer) -> QWidget:
+        studio, page = self._studio, QWidget(self)
+        self._box = SpeechBox(TAB, studio, page)
         self._box.set_placeholder("What the candidates should say")
         self._box.offer_several(False)
         self._box.speak_requested.connect(self._on_speak)
-        column.addWidget(self._box, 1)
-        inputs = QScrollArea(self)
-        inputs.setWidgetResizable(True)
-        inputs.setFrameShape(QScrollArea.Shape.NoFrame)
-        inputs.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        inputs.setMinimumWidth(LEAST_INPUTS)
-        inputs.setWidget(page)
-
-        studio = self._studio
         self._candidates = CandidateGrid(studio.session, studio.speech, studio.sound, timer)
         self._candidates.lock_requested.connect(self.lock_requested)
         self._candidates.seed_requested.connect(self._on_seed)
         self._candidates.changed.connect(self._on_candidates)
-        self._count = number_box("Number of candidates", 1, MOST_TAKES, self)
+        self._count = number_box("Number of candidates", 1, MOST_TAKES, page)
         self._count.setValue(USUAL_CANDIDATES)
         self._count.valueChanged.connect(self._on_count)
-        count_label = QLabel("&How many", self)
-        count_label.setBuddy(self._count)
-        heading = QLabel("Candidates", self)
+        label = QLabel("&How many", page)
+        label.setBuddy(self._count)
+        heading = QLabel("Candidates", page)
         heading.setFont(scaled_font(heading, HEADING, bold=True))
         head = QHBoxLayout()
+        head.setSpacing(GAP)
         head.addWidget(heading)
         head.addStretch(1)
-        head.addWidget(count_label)
+        head.addWidget(label)
         head.addWidget(self._count)
         self._nothing = wrapped_label(
             "The same description draws another person with each seed. Make a few candidates, "
             "listen, and lock the one you like: it becomes a voice of the library that stays "
             "the same in every text.",
             muted=True,
-            parent=self,
+            parent=page,
         )
-        results = QWidget(self)
-        side = QVBoxLayout(results)
-        side.setContentsMargins(0, 0, 0, 0)
-        side.setSpacing(GAP)
-        side.addLayout(head)
-        side.addWidget(self._nothing)
-        area = QScrollArea(results)
+        area = QScrollArea(page)
         area.setWidgetResizable(True)
         area.setFrameShape(QScrollArea.Shape.NoFrame)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         holder = QWidget(area)
         stack = QVBoxLayout(holder)
         stack.setContentsMargins(0, 0, TIGHT, 0)
+        stack.addWidget(self._nothing)
         stack.addWidget(self._candidates)
         stack.addStretch(1)
         area.setWidget(holder)
-        side.addWidget(area, 1)
-        splitter = QSplitter(self)
-        splitter.addWidget(inputs)
-        splitter.addWidget(results)
-        splitter.setSizes([1, 1])
-        splitter.setChildrenCollapsible(False)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(ROOM, GAP, ROOM, GAP)
-        layout.setSpacing(GAP)
-        layout.addWidget(self._gate)
-        layout.addWidget(splitter, 1)
+        area.setMinimumHeight(LEAST_HEIGHT)
+        column = QVBoxLayout(page)
+        column.setContentsMargins(TIGHT, 0, 0, 0)
+        column.setSpacing(GAP)
+        column.addWidget(self._box, 1)
+        column.addLayout(head)
+        column.addWidget(area, 2)
+        page.setMinimumWidth(LEAST_WIDTH)
+        return page
 
     def _examples(self, parent: QWidget) -> QWidget:
         holder = QWidget(parent)
@@ -201,6 +206,7 @@ class DesignTab(QWidget):
     @Slot()
     def _on_prompt(self) -> None:
         text = self._prompt.toPlainText()
+        self._helper.show_chosen(attributes_in(text))
         draft = self._studio.session.draft(TAB)
         if draft.instruct != text:
             self._studio.session.set_draft(TAB, replace(draft, instruct=text[:LONGEST_PROMPT]))

@@ -74,12 +74,14 @@ class FamilyGate(QWidget):
         self._offered = fitting[0] if fitting else None
         name = NAMES[self._family]
         purpose = f"{PURPOSES[self._family]} needs a {name} model."
-        loading = state.status is ModelStatus.LOADING and state.description is not None
-        if loading and state.description is not None and self._fits(state.description):
-            self._words.setText(f"{state.description.name} is being loaded.")
+        coming = state.description if state.status is ModelStatus.LOADING else None
+        loading = coming is not None and self._fits(coming)
+        if coming is not None and loading:
+            self._words.setText(f"{coming.name} is being loaded.")
         elif self._offered is not None:
-            self._words.setText(f"{purpose} {self._offered.name} is on this computer.")
+            self._words.setText(purpose)
             self._load.setText(f"Load {self._offered.size} {name}")
+            self._load.setToolTip(f"{self._offered.name}, {self._offered.path}")
         elif found is None:
             self._words.setText(f"{purpose} Looking for models.")
         else:

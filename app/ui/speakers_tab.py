@@ -22,9 +22,10 @@ from app.core.takes import TakeRequest
 from app.studio.models import ModelStatus
 from app.studio.studio import Studio
 from app.ui.chips import FlowLayout
+from app.ui.columns import ColumnLayout
 from app.ui.family_gate import FamilyGate
 from app.ui.inline_note import wrapped_label
-from app.ui.metrics import GAP, HEADING, ROOM, TIGHT, scaled_font
+from app.ui.metrics import GAP, HEADING, ROOM, TARGET, TIGHT, scaled_font
 from app.ui.speech_box import SpeechBox
 from engine import Family
 
@@ -104,15 +105,16 @@ class SpeakersTab(QWidget):
     def _build(self) -> None:
         self._gate = FamilyGate(Family.CUSTOM_VOICE, self._studio.models, self)
         self._gate.models_requested.connect(self.models_requested)
-        self._heading = QLabel(self)
+        self._people = QWidget(self)
+        self._heading = QLabel(self._people)
         self._heading.setFont(scaled_font(self, HEADING, bold=True))
-        self._search = QLineEdit(self)
+        self._search = QLineEdit(self._people)
         self._search.setPlaceholderText("Find a speaker")
         self._search.setAccessibleName("Find a speaker")
         self._search.setClearButtonEnabled(True)
         self._search.setMaximumWidth(220)
         self._search.textChanged.connect(self._show_found)
-        self._all = QPushButton("Same line in all speakers", self)
+        self._all = QPushButton("Same line in all speakers", self._people)
         self._all.setToolTip("Speak the text once with every speaker, with the same seed")
         self._all.clicked.connect(self.all_requested)
         head = QHBoxLayout()
@@ -121,14 +123,20 @@ class SpeakersTab(QWidget):
         head.addStretch(1)
         head.addWidget(self._search)
         head.addWidget(self._all)
-        self._grid = QWidget(self)
-        self._flow = FlowLayout(self._grid, GAP)
-        area = QScrollArea(self)
+        area = QScrollArea(self._people)
+        self._grid = QWidget(area)
+        self._flow = ColumnLayout(self._grid, GAP)
         area.setWidgetResizable(True)
         area.setFrameShape(QScrollArea.Shape.NoFrame)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setWidget(self._grid)
-        self._nobody = wrapped_label("No speaker has this name.", muted=True, parent=self)
+        self._nobody = wrapped_label("No speaker has this name.", muted=True, parent=self._people)
+        people = QVBoxLayout(self._people)
+        people.setContentsMargins(0, 0, 0, 0)
+        people.setSpacing(GAP)
+        people.addLayout(head)
+        people.addWidget(self._nobody)
+        people.addWidget(area, 1)
         self._manner = QLineEdit(self)
         self._manner.setAccessibleName("How to say it")
         self._manner.setPlaceholderText("How to say it, for example: whispering, with a smile")
@@ -136,6 +144,7 @@ class SpeakersTab(QWidget):
         self._manner.textEdited.connect(self._on_manner)
         label = QLabel("&How to say it", self)
         label.setBuddy(self._manner)
+        label.setMinimumHeight(TARGET)  # beside the chips
         self._manners = QWidget(self)
         flow = FlowLayout(self._manners, TIGHT)
         flow.addWidget(label)
@@ -156,9 +165,7 @@ class SpeakersTab(QWidget):
         layout.setContentsMargins(ROOM, GAP, ROOM, GAP)
         layout.setSpacing(GAP)
         layout.addWidget(self._gate)
-        layout.addLayout(head)
-        layout.addWidget(area, 1)
-        layout.addWidget(self._nobody)
+        layout.addWidget(self._people, 1)
         layout.addWidget(self._manners)
         layout.addWidget(self._manner)
         layout.addWidget(self._no_manner)
@@ -176,7 +183,8 @@ class SpeakersTab(QWidget):
             widget.setVisible(not self._ignores_instruct)
         self._no_manner.setVisible(self._ignores_instruct)
         self._all.setEnabled(len(cards) > 1)
-        self._heading.setText(f"{len(cards)} speakers" if cards else "Speakers")
+        self._people.setVisible(bool(cards))
+        self._heading.setText("1 speaker" if len(cards) == 1 else f"{len(cards)} speakers")
         self._search.setVisible(len(cards) > MANY)
         if cards != self._cards:
             self._cards = cards
@@ -189,7 +197,7 @@ class SpeakersTab(QWidget):
             tile.deleteLater()
         for index, card in enumerate(self._cards):
             details = ", ".join(filter(None, (card.language, card.dialect)))
-            lines = [card.title, " · ".join(filter(None, (details, card.about)))]
+            lines = [" · ".join(filter(None, (card.title, details))), card.about]
             tile = QPushButton("\n".join(filter(None, lines)).replace("&", "&&"), self._grid)
             tile.setProperty("kind", "tile")
             tile.setCheckable(True)
@@ -218,9 +226,10 @@ class SpeakersTab(QWidget):
         if tab != TAB:
             return
         draft = self._studio.session.draft(TAB)
+        self._tiles.setExclusive(False)  # else the one that was checked last would stay so
         for index, card in enumerate(self._cards):
-            if card.name == draft.speaker:
-                self._tiles.button(index).setChecked(True)
+            self._tiles.button(index).setChecked(card.name == draft.speaker)
+        self._tiles.setExclusive(True)
         if self._manner.text() != draft.instruct:
             self._manner.setText(draft.instruct)
 

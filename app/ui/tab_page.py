@@ -29,7 +29,12 @@ class _Holder(QWidget):
         tab.setParent(self)
 
     def minimumSizeHint(self) -> QSize:
-        return self._tab.minimumSizeHint()
+        least = self._tab.minimumSizeHint()
+        layout, page = self._tab.layout(), self.parentWidget()
+        if layout is not None and page is not None and layout.hasHeightForWidth():
+            width = max(page.width(), least.width())  # words that wrap make it higher
+            least.setHeight(max(least.height(), layout.minimumHeightForWidth(width)))
+        return least
 
     def sizeHint(self) -> QSize:
         return self._tab.sizeHint()

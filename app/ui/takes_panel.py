@@ -126,7 +126,8 @@ class TakesPanel(QWidget):
         """Make the strips those of the takes, keeping the ones that stay."""
         kept = self._session.takes
         # The last one that was asked for stands on top, as in the session later on.
-        wanted = [(live.take, live) for live in reversed(self._speech.live)]
+        live_first = reversed(self._speech.live)
+        wanted: list[tuple[Take, LiveTake | None]] = [(live.take, live) for live in live_first]
         wanted += [(take, None) for take in kept[: self._shown]]
         before = self.strips
         self._remove_all_but({take.id for take, _ in wanted})
@@ -184,11 +185,11 @@ class TakesPanel(QWidget):
         strip.lock_requested.connect(self._on_lock)
 
     @Slot(object)
-    def _on_began(self, _: tuple[LiveTake, ...]) -> None:
+    def _on_began(self, lives: tuple[LiveTake, ...]) -> None:
         self._sync()
         focus = QApplication.focusWidget()
         if focus is None or not self.isAncestorOf(focus):
-            self._choose(self._speech.live[-1].take.id)
+            self._choose(lives[-1].take.id)
             self._area.verticalScrollBar().setValue(0)
 
     @Slot(object)

@@ -21,67 +21,10 @@ namespace step {
 constexpr float kLargest = 32512.0f;  // 127 * 256: the high byte stays in range
 constexpr float kSmallest = 1e-30f;   // below, dividing by it would overflow
 
-struct Activations {  // of `columns` columns of length `length`
-#if STEP_SPLITS
-    std::vector<int8_t> high, low;
-#else
-    std::vector<int16_t> values;
-#endif
-    std::vector<float> scales;  // [column][block]
-    std::vector<int32_t> sums;  // of the integers of a block
-    int length = 0;
-
-    void reserve(int columns, int count) {
-        const size_t size = size_t(columns) * size_t(count);
-        length = count;
-        if (scales.size() >= size / kBlock) return;
-#if STEP_SPLITS
-        high.resize(size);
-        low.resize(size);
-#else
-        values.resize(size);
-#endif
-        scales.resize(size / kBlock);
-        sums.resize(size / kBlock);
-    }
-};
-
-inline void quantize_row(const float* x, int column, Activations& to) {
-    const int count = to.length, blocks = count / kBlock;
-    for (int block = 0; block < blocks; ++block) {
-        const Lanes a = load(x + kBlock * block), b = load(x + kBlock * block + kLanes);
-        const float largest = fold_largest(larger(absolute(a), absolute(b)));
-        const bool is_finite = std::isfinite(fold(a + b));
-        const bool is_empty = !(is_finite && largest > kSmallest);
-        const Lanes inverse = all(is_empty ? 0.0f : kLargest / largest);
-        int32_t codes[kBlock];
-        const IntLanes first = to_int(is_empty ? all(0.0f) : rounded(a * inverse));
-        const IntLanes second = to_int(is_empty ? all(0.0f) : rounded(b * inverse));
-        std::memcpy(codes, &first, sizeof first);
-        std::memcpy(codes + kLanes, &second, sizeof second);
-        const size_t at = size_t(column) * count + size_t(kBlock) * block;
-        int32_t sum = 0;
-        for (int i = 0; i < kBlock; ++i) {
-            const int32_t code = codes[i];
-            sum += code;
-#if STEP_SPLITS
-            const int32_t high = (code + 128) >> 8;
-            to.high[at + i] = int8_t(high);
-            to.low[at + i] = int8_t(code - 256 * high);
-#else
-            to.values[at + i] = int16_t(code);
-#endif
-        }
-        // What is no number stays none: it must reach the logits, where it is noticed.
-        to.scales[at / kBlock] = is_finite ? largest / kLargest : NAN;
-        to.sums[at / kBlock] = sum;
-    }
-}
-
 // --- what each instruction set brings ---
 //
 // Weights: 16 rows x 4 columns of unsigned bytes. Sum: 16 rows of integers, to which `add` adds the
-// products with 4 columns of activations, and which `total` gives, plus the same offset for all.
+// products with 4 activations, and which `total` gives, plus the same offset for all.
 
 #if defined(__AVX512VNNI__) && defined(__AVX512F__)
 
@@ -99,9 +42,9 @@ inline __m512i four(const int8_t* at) {
 inline Weights bytes(const uint8_t* at) { return _mm512_loadu_si512(at); }
 inline Weights low_halves(Weights w) { return _mm512_and_si512(w, _mm512_set1_epi8(15)); }
 inline Weights high_halves(Weights w) { return low_halves(_mm512_srli_epi16(w, 4)); }
-inline void add(Sum& sum, Weights w, const Activations& x, size_t at) {
-    sum.high = _mm512_dpbusd_epi32(sum.high, w, four(x.high.data() + at));
-    sum.low = _mm512_dpbusd_epi32(sum.low, w, four(x.low.data() + at));
+inline void add(Sum& sum, Weights w, const int8_t* x) {
+    sum.high = _mm512_dpbusd_epi32(sum.high, w, four(x));
+    sum.low = _mm512_dpbusd_epi32(sum.low, w, four(x + 4));
 }
 inline IntLanes total(const Sum& sum, int32_t offset) {
     const __m512i both = _mm512_add_epi32(_mm512_slli_epi32(sum.high, 8), sum.low);
@@ -141,8 +84,8 @@ inline __m256i four(const int8_t* at) {
     std::memcpy(&bits, at, 4);
     return _mm256_set1_epi32(bits);
 }
-inline void add(Sum& sum, const Weights& w, const Activations& x, size_t at) {
-    const __m256i high = four(x.high.data() + at), low = four(x.low.data() + at);
+inline void add(Sum& sum, const Weights& w, const int8_t* x) {
+    const __m256i high = four(x), low = four(x + 4);
     for (int i = 0; i < 2; ++i) {
         sum.high[i] = _mm256_dpbusd_avx_epi32(sum.high[i], w.part[i], high);
         sum.low[i] = _mm256_dpbusd_avx_epi32(sum.low[i], w.part[i], low);
@@ -166,9 +109,9 @@ struct Sum {  // two partial sums of each row
     __m256i part[4] = {_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256(),
                        _mm256_setzero_si256()};
 };
-inline void add(Sum& sum, const Weights& w, const Activations& x, size_t at) {
+inline void add(Sum& sum, const Weights& w, const int8_t* x) {
     int64_t bits;
-    std::memcpy(&bits, x.values.data() + at, 8);
+    std::memcpy(&bits, x, 8);
     const __m256i four = _mm256_set1_epi64x(bits);
     for (int i = 0; i < 4; ++i) {
         const __m128i rows = i % 2 ? _mm256_extracti128_si256(w.part[i / 2], 1)
@@ -219,8 +162,8 @@ inline int8x16_t four(const int8_t* at) {
     return vreinterpretq_s8_s32(vdupq_n_s32(bits));
 }
 // Signed bytes are multiplied: 128 is taken off the weights, and given back by way of `ones`.
-inline void add(Sum& sum, const Weights& w, const Activations& x, size_t at) {
-    const int8x16_t high = four(x.high.data() + at), low = four(x.low.data() + at);
+inline void add(Sum& sum, const Weights& w, const int8_t* x) {
+    const int8x16_t high = four(x), low = four(x + 4);
     const int32x4_t ones = vdotq_s32(vdupq_n_s32(0), vdupq_n_s8(1), high);
     sum.ones = vdotq_s32(vaddq_s32(sum.ones, vshlq_n_s32(ones, 8)), vdupq_n_s8(1), low);
     for (int i = 0; i < 4; ++i) {
@@ -263,8 +206,9 @@ inline Weights high_halves(Weights w) {
     for (auto& value : w.value) value = uint8_t(value >> 4);
     return w;
 }
-inline void add(Sum& sum, const Weights& w, const Activations& x, size_t at) {
-    const int16_t* q = x.values.data() + at;
+inline void add(Sum& sum, const Weights& w, const int8_t* x) {
+    int16_t q[4];
+    std::memcpy(q, x, sizeof q);
     for (int i = 0; i < kRows; ++i)
         for (int k = 0; k < 4; ++k) sum.row[i] += int32_t(w.value[4 * i + k]) * int32_t(q[k]);
 }
@@ -277,6 +221,67 @@ inline IntLanes total(const Sum& sum, int32_t offset) {
 }
 
 #endif
+
+// --- activations ---
+
+// Columns stand in tiles, those of a tile side by side, so that a product finds them at constant
+// distances: for each 4 rows of a column 8 bytes, either 4 high and 4 low bytes or 4 integers.
+struct Activations {
+    std::vector<int8_t> quads;  // [tile][row / 4][column of the tile][8]
+    std::vector<float> scales;  // [tile][block][column of the tile]
+    std::vector<int32_t> sums;  // of the integers of a block, likewise
+    int columns = 0, length = 0;
+
+    void reserve(int count, int rows) {
+        const size_t size = size_t(count) * size_t(rows);
+        columns = count;
+        length = rows;
+        if (scales.size() >= size / kBlock) return;
+        quads.resize(2 * size);
+        scales.resize(size / kBlock);
+        sums.resize(size / kBlock);
+    }
+    int blocks() const { return length / kBlock; }
+};
+
+inline void quantize_row(const float* x, int column, Activations& to) {
+    const int first = column / kTile * kTile, wide = std::min(kTile, to.columns - first);
+    int8_t* quads = to.quads.data() + 2 * size_t(first) * to.length + 8 * (column - first);
+    size_t at = size_t(first) * to.blocks() + size_t(column - first);
+    for (int block = 0; block < to.blocks(); ++block, at += wide) {
+        const Lanes a = load(x + kBlock * block), b = load(x + kBlock * block + kLanes);
+        const float largest = fold_largest(larger(absolute(a), absolute(b)));
+        const bool is_finite = std::isfinite(fold(a + b));
+        const bool is_empty = !(is_finite && largest > kSmallest);
+        const Lanes inverse = all(is_empty ? 0.0f : kLargest / largest);
+        const IntLanes near = to_int(is_empty ? all(0.0f) : rounded(a * inverse));
+        const IntLanes far = to_int(is_empty ? all(0.0f) : rounded(b * inverse));
+        int32_t codes[kBlock];
+        std::memcpy(codes, &near, sizeof near);
+        std::memcpy(codes + kLanes, &far, sizeof far);
+        int32_t sum = 0;
+        for (int i = 0; i < kBlock; ++i) sum += codes[i];
+#if STEP_SPLITS
+        int8_t high[kBlock], low[kBlock];
+        for (int i = 0; i < kBlock; ++i) {
+            const int32_t part = (codes[i] + 128) >> 8;
+            high[i] = int8_t(part);
+            low[i] = int8_t(codes[i] - 256 * part);
+        }
+        for (int i = 0; i < kBlock; i += 4, quads += 8 * wide) {
+            std::memcpy(quads, high + i, 4);
+            std::memcpy(quads + 4, low + i, 4);
+        }
+#else
+        int16_t whole[kBlock];
+        for (int i = 0; i < kBlock; ++i) whole[i] = int16_t(codes[i]);
+        for (int i = 0; i < kBlock; i += 4, quads += 8 * wide) std::memcpy(quads, whole + i, 8);
+#endif
+        // What is no number stays none: it must reach the logits, where it is noticed.
+        to.scales[at] = is_empty ? (is_finite ? 0.0f : NAN) : largest / kLargest;
+        to.sums[at] = sum;
+    }
+}
 
 inline Lanes halves(const uint8_t* at) {  // 16 IEEE halves
     Lanes made;
@@ -299,9 +304,21 @@ inline Lanes halves(const uint8_t* at) {  // 16 IEEE halves
 
 inline Lanes small_numbers(const uint8_t* at) {  // 16 bytes
     IntLanes made;
+#if defined(__AVX512F__)
+    const __m128i from = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const __m512i value = _mm512_cvtepu8_epi32(from);
+    std::memcpy(&made, &value, sizeof made);
+#elif defined(__AVX2__)
+    for (int i = 0; i < 2; ++i) {
+        const __m128i* from = reinterpret_cast<const __m128i*>(at + 8 * i);
+        const __m256i value = _mm256_cvtepu8_epi32(_mm_loadl_epi64(from));
+        std::memcpy(&made.part[i], &value, sizeof value);
+    }
+#else
     int32_t value[kLanes];
     for (int i = 0; i < kLanes; ++i) value[i] = at[i];
     std::memcpy(&made, value, sizeof made);
+#endif
     return to_float(made);
 }
 
@@ -315,55 +332,54 @@ struct Matrix {
 
 inline int groups_of(const Matrix& m) { return (m.rows + kRows - 1) / kRows; }
 
-// out[column] = the group's rows times so many columns of x, beginning at `first`.
+// out[column] = the group's rows times all columns of the tile of x that begins at `first`.
 template <int kColumns>
 void multiply_q8(const uint8_t* data, const Activations& x, int first, Lanes* out) {
-    const int blocks = x.length / kBlock;
+    const int8_t* quads = x.quads.data() + 2 * size_t(first) * x.length;
+    size_t at = size_t(first) * x.blocks();
     for (int c = 0; c < kColumns; ++c) out[c] = all(0.0f);
-    for (int block = 0; block < blocks; ++block, data += kQ8Bytes) {
+    for (int block = 0; block < x.blocks(); ++block, data += kQ8Bytes, at += kColumns) {
         Sum sum[kColumns];
-        for (int j = 0; j < 8; ++j) {
+        for (int j = 0; j < 8; ++j, quads += 8 * kColumns) {
             const Weights w = bytes(data + 2 * kRows + 64 * j);
-            for (int c = 0; c < kColumns; ++c)
-                add(sum[c], w, x, size_t(first + c) * x.length + kBlock * block + 4 * j);
+            for (int c = 0; c < kColumns; ++c) add(sum[c], w, quads + 8 * c);
         }
         const Lanes scale = halves(data);
         for (int c = 0; c < kColumns; ++c) {
-            const size_t at = size_t(first + c) * blocks + block;
-            const Lanes whole = to_float(total(sum[c], -128 * x.sums[at]));
-            out[c] = out[c] + whole * (scale * all(x.scales[at]));
+            const Lanes whole = to_float(total(sum[c], -128 * x.sums[at + c]));
+            out[c] = out[c] + whole * (scale * all(x.scales[at + c]));
         }
     }
 }
 
 template <int kColumns>
 void multiply_q4(const uint8_t* data, const Activations& x, int first, Lanes* out) {
-    const int blocks = x.length / kBlock;
+    const int8_t* quads = x.quads.data() + 2 * size_t(first) * x.length;
+    size_t at = size_t(first) * x.blocks();
     for (int c = 0; c < kColumns; ++c) out[c] = all(0.0f);
     Lanes super_scale = all(0.0f), super_minimum = super_scale;
-    for (int block = 0; block < blocks; ++block, data += kQ4Bytes) {
+    for (int block = 0; block < x.blocks(); ++block, data += kQ4Bytes, at += kColumns) {
         if (block % 8 == 0) {
             super_scale = halves(data);
             super_minimum = halves(data + 2 * kRows);
             data += kQ4Head;
         }
         Sum sum[kColumns];
-        for (int j = 0; j < 4; ++j) {
+        for (int j = 0; j < 4; ++j, quads += 8 * kColumns) {
             const Weights both = bytes(data + 2 * kRows + 64 * j);
             const Weights near = low_halves(both), far = high_halves(both);
             for (int c = 0; c < kColumns; ++c) {
-                const size_t at = size_t(first + c) * x.length + kBlock * block + 4 * j;
-                add(sum[c], near, x, at);
-                add(sum[c], far, x, at + 16);
+                add(sum[c], near, quads + 8 * c);
+                add(sum[c], far, quads + 8 * (4 * kColumns + c));
             }
         }
+        quads += 8 * 4 * kColumns;
         const Lanes scale = super_scale * small_numbers(data);
         const Lanes minimum = super_minimum * small_numbers(data + kRows);
         for (int c = 0; c < kColumns; ++c) {
-            const size_t at = size_t(first + c) * blocks + block;
-            const float activation = x.scales[at];
+            const float activation = x.scales[at + c];
             out[c] = out[c] + to_float(total(sum[c], 0)) * (scale * all(activation));
-            out[c] = out[c] - minimum * all(activation * float(x.sums[at]));
+            out[c] = out[c] - minimum * all(activation * float(x.sums[at + c]));
         }
     }
 }
