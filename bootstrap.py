@@ -183,8 +183,10 @@ def home_of(root: Path, version: tuple[int, int] | None) -> str:
 def state_of(root: Path, *, testing: bool) -> str:
     """What the stamp says once everything that is asked for now is installed."""
     inputs = hashlib.sha256()
-    for name in ("pyproject.toml", "constraints.txt"):
-        inputs.update((root / name).read_bytes())
+    named = [root / name for name in ("pyproject.toml", "constraints.txt")]
+    compiled = sorted((root / "engine" / "native" / "source").glob("*"))
+    for path in (*named, *compiled):
+        inputs.update(path.read_bytes())
     version = python_version(program(root / ".venv", "python"))
     state = home_of(root, version) + inputs.hexdigest() + "\n"
     return state + TOOLS if testing else state

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from app.commands.doctor import examine
 from app.commands.models import list_models
 from app.commands.say import add_options, read_arguments, say
 from app.commands.window import open_window
@@ -22,7 +23,7 @@ _ENGINE_COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = MappingProxyTyp
     {"convert": convert.main, "quantize": quantize.main, "verify": verify.main}
 )
 """Commands with option lists of their own."""
-_COMMANDS: Final = ("say", "models", *_ENGINE_COMMANDS)
+_COMMANDS: Final = ("say", "models", "doctor", *_ENGINE_COMMANDS)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,6 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             arguments = read_arguments(given)
             console = Console(quiet=arguments.quiet)
             return run_command(lambda: say(arguments, console), console)
+        if given.command == "doctor":
+            places = tuple(given.models)
+            return run_command(lambda: examine(given.home, places, as_json=given.json), Console())
         if given.command == "models":
             places = tuple(given.models)
             return run_command(
@@ -90,6 +94,11 @@ def _parser() -> CommandParser:
         "models", help=about, description=about, parents=[places], allow_abbrev=False
     )
     models.add_argument("--json", action="store_true", help="print the list in JSON")
+    about = "tell how speech is computed on this computer, and why"
+    doctor = commands.add_parser(
+        "doctor", help=about, description=about, parents=[places], allow_abbrev=False
+    )
+    doctor.add_argument("--json", action="store_true", help="print it in JSON")
     commands.add_parser("convert", help="turn an official checkpoint into model files")
     commands.add_parser("quantize", help="make a model file smaller")
     commands.add_parser("verify", help="tell whether a file, precision or device is faithful")

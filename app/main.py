@@ -52,12 +52,30 @@ def run_studio(
 
 def _run(paths: StudioPaths, models: tuple[Path, ...], backend: AudioBackend) -> int:
     application = make_application(read_scale(paths.config / FILE_NAME))
+    guard = PlainKeyGuard(application)
     unexpected = UnexpectedErrors()
     unexpected.watch()
     try:
+        status: int | None = None
+        while status is None:
+            status = _show_session(application, paths, models, backend, unexpected)
+        return status
+    finally:
+        unexpected.rest()
+        del guard
+
+
+def _show_session(
+    application: QApplication,
+    paths: StudioPaths,
+    models: tuple[Path, ...],
+    backend: AudioBackend,
+    unexpected: UnexpectedErrors,
+) -> int | None:
+    """Show one session until its window is closed; None if that made room for another one."""
+    try:
         studio = Studio(paths, backend, Openers())
     except ExplainedError as error:
-        unexpected.rest()
         log.error("The studio cannot start: %s", error)
         QMessageBox.critical(None, "voice studio", str(error))
         return 1
@@ -68,7 +86,6 @@ def _run(paths: StudioPaths, models: tuple[Path, ...], backend: AudioBackend) ->
         wanted = (folder.absolute() for folder in models)
         studio.preferences.update(model_folders=tuple(dict.fromkeys((*known, *wanted))))
     appearance = Appearance(application, studio.preferences.settings.theme)
-    guard = PlainKeyGuard(application)
     timer = LiveTimer()
     window = MainWindow(studio, appearance, timer, pool)
     unexpected.problem.connect(window.messages.tell_problem)
@@ -80,17 +97,19 @@ def _run(paths: StudioPaths, models: tuple[Path, ...], backend: AudioBackend) ->
     window.hide()
     closed = studio.close()
     pool.waitForDone(PICTURES_MILLISECONDS)
-    unexpected.rest()
-    del first, guard
+    del first
     if not closed:
         # A thread that hangs in a driver would keep the process, or bring it down while it is
         # taken apart. Everything that can be saved is saved.
         log.error("Something did not end in time; the studio ends without it")
         logging.shutdown()
         os._exit(1)
-    window.deleteLater()  # while the application is still there, which the interpreter may not know
-    application.sendPostedEvents(window, QEvent.Type.DeferredDelete.value)
-    return 0
+    another = studio.sessions.is_another_wanted
+    # All of it while the application is still there, which the interpreter may not know.
+    for part in (window, timer, appearance, interruptions, studio):
+        part.deleteLater()
+        application.sendPostedEvents(part, QEvent.Type.DeferredDelete.value)
+    return None if another else 0
 
 
 def make_application(scale: float) -> QApplication:

@@ -22,7 +22,7 @@ from engine.gguf.weights import StoredTensor, Weights
 from engine.native.context import NativeContext
 from engine.native.frames import NativeFrames, StoredTable, unfit_frames
 from engine.native.library import find_library
-from engine.native.packed import READ_TYPES, PackedLinear, pack, unfit
+from engine.native.packed import KEPT_TYPES, READ_TYPES, PackedLinear, pack, unfit
 from engine.native.stack import NativeStack, unfit_stack
 from engine.nn.linear import DenseEmbedding, DenseLinear, StoredEmbedding
 from engine.nn.norm import LayerNorm, RmsNorm
@@ -53,6 +53,7 @@ class Runtime:
     device: torch.device
     dtype: torch.dtype
     native: NativeContext | None = None
+    rounds: bool = True  # packs matrices of other types than Q8_0 and Q4_K too, which rounds them
 
     @property
     def precision(self) -> str:
@@ -66,16 +67,23 @@ class Runtime:
     ) -> nn.Module:
         """A product with one or several matrices [out_i, in] stacked along their outputs."""
         if self.native is not None:
-            reasons = [reason for part in parts if (reason := unfit(part))]
+            reasons = [reason for part in parts if (reason := self._left(part))]
             if not reasons:
                 packed = tuple(pack(part, self.native) for part in parts)
-                return PackedLinear(packed, None if bias is None else self.tensor(bias), self.native)
+                added = None if bias is None else self.tensor(bias)
+                return PackedLinear(packed, added, self.native)
             _log.info("Not packed: %s.", reasons[0])
         weight = parts[0].to_torch(self.dtype, self.device)
         if len(parts) > 1:
             others = [part.to_torch(self.dtype, self.device) for part in parts[1:]]
             weight = torch.cat((weight, *others))
         return DenseLinear(weight, None if bias is None else self.tensor(bias))
+
+    def _left(self, stored: StoredTensor) -> str:
+        """Why a matrix is not packed, or nothing."""
+        if not self.rounds and stored.type not in KEPT_TYPES:
+            return f"{stored.name} would be rounded"
+        return unfit(stored)
 
     def embedding(self, stored: StoredTensor) -> nn.Module:
         """A table that is read at every frame: kept in the run-time type, or as stored."""
@@ -120,8 +128,11 @@ class Runtime:
         return LayerNorm(self.tensor(weight), self.tensor(bias), eps)
 
     def full_precision(self) -> Runtime:
-        """The same device in float32: for the codec, whose waveform suffers from less."""
-        return Runtime(self.device, torch.float32)
+        """The same device in float32: for the codec, whose waveform suffers from less.
+
+        Matrices that are packed without loss are packed here too.
+        """
+        return Runtime(self.device, torch.float32, self.native, rounds=False)
 
 
 def choose_runtime(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.audio.take_buffer import Forecast
-from app.jobs.work import Openers
+from app.jobs.work import Host, Job, Openers, Report
 from engine import (
     AudioChunk,
     Cancelled,
@@ -340,6 +340,16 @@ def fake_models(folder: Path) -> FakeModels:
 def fake_engine(pace: Pace | None = None, talker: str = CUSTOM_VOICE) -> FakeEngine:
     """A loaded engine of the model of that name, for tests without a queue."""
     return FakeEngine(describe_model(DATA / talker), pace or Pace())
+
+
+@dataclass(frozen=True)
+class Waits(Job):
+    """Keeps the engine's thread from what comes after it until the gate opens."""
+
+    gate: threading.Event
+
+    def run(self, job: int, host: Host, token: CancelToken, report: Report) -> None:
+        assert self.gate.wait(10.0)
 
 
 @dataclass(eq=False)

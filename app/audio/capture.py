@@ -208,10 +208,7 @@ class Capture:
             saved = save_as_wav(journal.path)
             path = saved[0] if saved else None
         except (OSError, ExplainedError) as error:
-            problem = problem or AudioFileError(
-                f"The recording could not be saved as WAV: {error}.",
-                f"It is kept as {journal.path} and will be saved at the next start.",
-            )
+            problem = problem or _not_saved(journal.path, error)
         if problem is None and not journal.frames:
             problem = AudioFileError(
                 "Nothing was recorded: it was stopped before the first sound came in.",
@@ -265,6 +262,18 @@ class Capture:
             f"The recording cannot be written to {self._folder}: {error.strerror or error}.{kept}",
             "Free some space or choose another folder, then record again.",
         )
+
+
+def _not_saved(raw: Path, error: OSError | ExplainedError) -> AudioFileError:
+    """Why a recording is no WAV yet, and where it is."""
+    reason = error.message if isinstance(error, ExplainedError) else error.strerror or str(error)
+    return AudioFileError(
+        f"The recording could not be saved as WAV: {reason.rstrip('.')}.",
+        f"It is kept as {raw} and will be saved at the next start."
+        if raw.exists()
+        else "Its folder was removed meanwhile: record again.",
+        str(error),
+    )
 
 
 def silence_error(device: str) -> SoundDeviceError:

@@ -83,14 +83,16 @@ class Feeder:
         self._state = replace(self._state, problem=None)
 
     def play(self) -> None:
-        """Sound from where it stands, from the beginning when it stands at the end."""
+        """Sound from where it stands; from the beginning when it stands at, or behind, the end."""
         if self._source is None or self._wanted:
             return
         self._wanted, self._at_rest = True, False
         self._state = replace(self._state, problem=None)
-        take = self._source.take
-        if take.is_finished and self._position() >= take.length:
-            self._restart = 0 if self._source.loop is None else self._source.loop[0]
+        take, loop = self._source.take, self._source.loop
+        if loop is not None and self._position() >= loop[1]:
+            self._restart = loop[0]
+        elif take.is_finished and self._position() >= take.length:
+            self._restart = 0
 
     def toggle(self) -> None:
         """Pause what sounds or is going to, else play."""

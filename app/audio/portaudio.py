@@ -83,11 +83,13 @@ class PortAudioBackend:
         self._latency = latency
         self._lock = threading.RLock()  # PortAudio's own functions must not run side by side
         self._open = 0
-        self._library, self._reason = _load()
+        self._is_loaded = False  # loading initialises PortAudio, which takes its time
+        self._library: ModuleType | None = None
+        self._reason = ""
 
     @property
     def unavailable(self) -> str:
-        if self._library is not None and not (self.list_outputs() or self.list_inputs()):
+        if not (self.list_outputs() or self.list_inputs()) and self._library is not None:
             return "PortAudio finds neither a loudspeaker nor a microphone on this computer."
         return self._reason
 
@@ -106,7 +108,8 @@ class PortAudioBackend:
             if self._open:
                 return False
             if self._library is None:
-                self._library, self._reason = _load()
+                self._is_loaded = False
+                self._load()
                 return self._library is not None
             try:
                 self._library._terminate()
@@ -156,6 +159,12 @@ class PortAudioBackend:
             raw.close(ignore_errors=True)
             self._open -= 1
 
+    def _load(self) -> None:
+        """Look for PortAudio, once; with the lock."""
+        if not self._is_loaded:
+            self._library, self._reason = _load()
+            self._is_loaded = True
+
     def _raw_stream(self, direction: str, device: Device, rate: int, callback: Any) -> Any:
         """A stream at `rate` Hz or, when that is refused, at a rate that is not."""
         assert self._library is not None, "a device was found"
@@ -188,6 +197,7 @@ class PortAudioBackend:
 
     def _devices(self, direction: str) -> tuple[Device, ...]:
         with self._lock:
+            self._load()
             if self._library is None:
                 return ()
             found = [device for _, device in _listed(self._library, direction)]

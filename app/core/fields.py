@@ -43,7 +43,7 @@ class Fields:
     def integer(self, key: str, default: int = _REQUIRED, low: int = 0, high: int = 2**63) -> int:
         return self._take(key, default, f"a whole number from {low} to {high}", _whole(low, high))
 
-    def optional_integer(self, key: str, low: int = 0, high: int = 2**64) -> int | None:
+    def optional_integer(self, key: str, low: int = 0, high: int = 2**64 - 1) -> int | None:
         check = _whole(low, high)
         return self._take(
             key, None, f"null or a whole number from {low} to {high}", _or_none(check)

@@ -66,6 +66,24 @@ def list_sessions(folder: Path) -> tuple[SessionEntry, ...]:
     return tuple(sorted(entries, key=lambda entry: (-entry.changed, entry.name)))
 
 
+def session_title(entry: SessionEntry) -> str:
+    """What a session is called by people; by its folder where that cannot be read."""
+    path = entry.folder / SESSION_FILE
+    try:
+        document = read_document(path, SESSION_DOCUMENT)
+        return Fields(document.values, str(path)).text("name", entry.name)
+    except StorageError:
+        return entry.name
+
+
+def unlocked(folder: Path) -> Path:
+    """The folder, if no studio has its session open; raises StorageError."""
+    if not folder.is_dir():
+        raise StorageError(f"{folder} is gone.", "Choose another session.")
+    _locked(folder).close()
+    return folder
+
+
 class SessionStore:
     """One open session. `save` belongs to one thread; writers to the one that makes the take."""
 
@@ -121,7 +139,8 @@ class SessionStore:
         if self.read_only:
             return (self._no_changes(),)
         problems = []
-        for take in [take for take in self._saved.values() if session.take(take.id) is None]:
+        kept = {take.id for take in session.takes}
+        for take in [take for take in self._saved.values() if take.id not in kept]:
             try:
                 paths = take_paths(self.takes_folder, take)
                 self._trash.move(paths, TRASH_KIND, take.label, self._trash_key(take.id))

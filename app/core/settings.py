@@ -20,6 +20,7 @@ from app.core.storage import (
     set_aside,
     write_document,
 )
+from app.core.voice_record import VoiceOrder
 
 KIND: Final = DocumentKind("settings file")
 FILE_NAME: Final = "settings.json"
@@ -54,6 +55,10 @@ class Settings:
     preset: Preset = Preset.NATURAL
     consent_name: str = ""  # who last said whose voice it was
     last_session: str = ""  # name of its folder
+    voice_order: VoiceOrder = VoiceOrder.NAME  # how the list of voices is sorted
+    voice_kinds: tuple[str, ...] = ()  # what it is filtered by, all three
+    voice_language: str = ""
+    voice_tags: tuple[str, ...] = ()
     window_geometry: str = ""  # both opaque to all but the window
     window_state: str = ""
     unknown: Mapping[str, Any] = field(default_factory=dict)  # keys of another version, kept
@@ -127,6 +132,10 @@ def _from_document(document: Document, path: Path) -> LoadedSettings:
         preset=fields.choice("preset", Preset, usual.preset),
         consent_name=fields.text("consent_name", usual.consent_name),
         last_session=fields.text("last_session", usual.last_session),
+        voice_order=fields.choice("voice_order", VoiceOrder, usual.voice_order),
+        voice_kinds=fields.texts("voice_kinds"),
+        voice_language=fields.text("voice_language", usual.voice_language),
+        voice_tags=fields.texts("voice_tags"),
         window_geometry=fields.text("window_geometry", usual.window_geometry),
         window_state=fields.text("window_state", usual.window_state),
         unknown=fields.rest,  # the last argument: all others have taken theirs by then
@@ -153,6 +162,10 @@ def _plain(settings: Settings) -> dict[str, Any]:
         "preset": settings.preset,
         "consent_name": settings.consent_name,
         "last_session": settings.last_session,
+        "voice_order": settings.voice_order,
+        "voice_kinds": list(settings.voice_kinds),
+        "voice_language": settings.voice_language,
+        "voice_tags": list(settings.voice_tags),
         "window_geometry": settings.window_geometry,
         "window_state": settings.window_state,
     }

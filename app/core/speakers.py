@@ -16,7 +16,7 @@ class SpeakerCard:
 
     name: str  # as the checkpoint calls it
     language: str = ""  # mother tongue, empty if unknown
-    dialect: str = ""  # as the checkpoint says it
+    dialect: str = ""  # as the checkpoint says it, in words
     about: str = ""
 
     @property
@@ -33,7 +33,7 @@ _KNOWN: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "dylan": ("Chinese", "young man, clear and natural"),
         "eric": ("Chinese", "lively man, slightly husky"),
         "ryan": ("English", "man, energetic with strong rhythm"),
-        "aiden": ("English", "young American man, sunny and clear"),
+        "aiden": ("English", "young American, sunny and clear"),
         "ono_anna": ("Japanese", "young woman, light and playful"),
         "sohee": ("Korean", "woman, warm and full of feeling"),
     }
@@ -46,5 +46,6 @@ def speaker_cards(description: ModelDescription) -> tuple[SpeakerCard, ...]:
     for name in description.speakers:
         language, about = _KNOWN.get(name.lower(), ("", ""))
         dialect = description.dialects.get(name, "").replace("_", " ")
+        dialect = dialect[:1].upper() + dialect[1:]
         cards.append(SpeakerCard(name, language, dialect, about))
     return tuple(cards)

@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 
 from app.core.archives import ArchiveError, ArchiveLimits, unpack
 from app.core.fields import Fields
+from app.core.names import UNTITLED
 from app.core.storage import read_bytes, read_document, storage_error
 from app.core.transcripts import LONGEST_TRANSCRIPT, decode_transcript
 from app.core.voice_export import EMBEDDING, REFERENCE_CODES, WORDS
@@ -203,7 +204,8 @@ class _Importer:
             )
         words = None if bare.words is None else self._words(bare.words)
         origin = Origin(source=first.name)
-        self._add(VoiceDetails(bare.name, VoiceKind.IMPORTED, origin=origin), parts, words)
+        name = bare.name.strip() or UNTITLED
+        self._add(VoiceDetails(name, VoiceKind.IMPORTED, origin=origin), parts, words)
 
     def _words(self, path: Path) -> str:
         transcript = decode_transcript(read_bytes(path, LONGEST_TRANSCRIPT), str(path))

@@ -19,13 +19,17 @@ ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     }
 )
 
-EXAMPLES: Final = (
-    "A middle-aged woman with a warm, low voice. She speaks calmly and close to the listener, "
-    "like the narrator of an audiobook.",
-    "A young man with a bright, clear voice who speaks briskly and cheerfully, as in a tutorial.",
-    "An elderly man with a gravelly, very low voice. He speaks slowly and sounds stern.",
+EXAMPLES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "Narrator": "A middle-aged woman with a warm, low voice. She speaks calmly and close to "
+        "the listener, like the narrator of an audiobook.",
+        "Tutor": "A young man with a bright, clear voice who speaks briskly and cheerfully, as in "
+        "a tutorial.",
+        "Old man": "An elderly man with a gravelly, very low voice. He speaks slowly and sounds "
+        "stern.",
+    }
 )
-"""Descriptions that show what works."""
+"""Descriptions that show what works, by a short name."""
 
 
 def attribute_sentence(chosen: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import time
@@ -118,7 +119,7 @@ class VoiceLibrary:
                 names = sorted(
                     entry.name
                     for entry in entries
-                    if not entry.name.startswith(".") and Path(entry).is_dir()
+                    if not entry.name.startswith(".") and _is_folder(entry)
                 )
         except FileNotFoundError:
             return VoiceListing()
@@ -186,7 +187,8 @@ class VoiceLibrary:
             building.rename(target)
         except OSError as error:
             shutil.rmtree(building, ignore_errors=True)
-            place = Path(str(error.filename)) if error.filename else self.folder
+            reads = error.filename and error.errno not in (errno.ENOSPC, errno.EDQUOT)
+            place = Path(str(error.filename)) if reads else self.folder
             raise storage_error(place, "be stored", error) from error
         except BaseException:
             shutil.rmtree(building, ignore_errors=True)
@@ -229,6 +231,8 @@ class VoiceLibrary:
 
     def delete(self, voice: LibraryVoice | DamagedVoice) -> TrashItem:
         """Move a voice to the trash; raises StorageError."""
+        if not voice.folder.exists():
+            raise _gone(voice.name, voice.folder)
         key = voice.id if isinstance(voice, LibraryVoice) else ""
         return self.trash.move([voice.folder], TRASH_KIND, voice.name, key)
 
@@ -329,6 +333,8 @@ class VoiceLibrary:
         return read_voice_folder(damaged.folder)
 
     def _check_writable(self, voice: LibraryVoice) -> None:
+        if not voice.folder.exists():
+            raise _gone(voice.name, voice.folder)
         if voice.read_only:
             raise StorageError(
                 f"The voice {voice.name!r} was written by a newer version of the studio.",
@@ -346,6 +352,21 @@ class VoiceLibrary:
         while folder.exists():
             folder = self.folder / _folder_name(replace(details, id=uuid4().hex))
         return folder
+
+
+def _gone(name: str, folder: Path) -> StorageError:
+    return StorageError(
+        f"The voice {name!r} is not in {folder} any more.",
+        "It was moved or deleted elsewhere: look into the trash.",
+    )
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry of the library is a folder; links in circles are none."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def _folder_name(details: VoiceDetails) -> str:

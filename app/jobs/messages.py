@@ -39,15 +39,15 @@ class Speaking:
 
 
 @dataclass(frozen=True)
-class Working:
-    """How far a call is, in units of its own."""
+class Learning:
+    """Steps of learning a voice: an embedding for each width, and the codes."""
 
     job: int
     done: int
     total: int
 
 
-Progress: TypeAlias = Loading | Reading | Speaking | Working
+Progress: TypeAlias = Loading | Reading | Speaking | Learning
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class MadeVoice:
 
 
 Result: TypeAlias = object
-"""`LoadedModel`, `Spoken`, `MadeVoice`, whatever a call returned, or None."""
+"""`LoadedModel`, `Spoken`, `MadeVoice`, or None."""
 
 
 @dataclass(frozen=True, eq=False)

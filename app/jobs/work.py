@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from app.audio.take_buffer import Forecast
 from app.jobs.messages import (
+    Learning,
     LoadedModel,
     Loading,
     MadeVoice,
@@ -25,7 +26,6 @@ from app.jobs.messages import (
     Speaking,
     Spoken,
     SpokenTake,
-    Working,
 )
 from app.jobs.problems import explained
 from engine import (
@@ -250,39 +250,31 @@ class MakeVoice(Job):
                 "There is no base model, and only a base model can learn a voice.",
                 "Add one, for example qwen-talker-0.6b-base-Q8_0.gguf.",
             )
-        report(Reading(job))
-        embeddings: dict[int, NDArray[np.float32]] = {}  # by width
-        codes: Codes | None = None
         talkers = self.talkers
         if engine is not None:
+            talkers = tuple(path for path in talkers if path != engine.description.path)
+        encodes = self.with_codes and engine is None and self.codec is not None
+        total = (engine is not None) + len(talkers) + encodes
+        embeddings: dict[int, NDArray[np.float32]] = {}  # by width
+        codes: Codes | None = None
+        if engine is not None:
+            report(Learning(job, 0, total))
             voice = engine.extract_voice(self.samples, cancel=token)
             if voice.embedding is not None:
                 embeddings[voice.embedding.size] = voice.embedding
             codes = voice.codes
-            talkers = tuple(path for path in talkers if path != engine.description.path)
-        for talker in talkers:
+        for step, talker in enumerate(talkers, int(engine is not None)):
             token.check()
+            report(Learning(job, step, total))
             encoder = host.openers.speaker_encoder(talker, device=self.device)
             embedding = encoder.embedding(self.samples, token)
             embeddings.setdefault(embedding.size, embedding)
         token.check()
         if self.with_codes and codes is None and self.codec is not None:
+            report(Learning(job, total - 1, total))
             codec = host.openers.codec(self.codec, device=self.device)
             codes = codec.encode(self.samples, LengthRule.OFFICIAL, token)
         return MadeVoice(tuple(embeddings.values()), codes if self.with_codes else None)
-
-
-@dataclass(frozen=True, eq=False)
-class Call(Job):
-    """Call a function that needs torch, and so the engine's thread; gives what it returns.
-
-    It is handed a function to tell (done, total) of what it does.
-    """
-
-    function: Callable[[CancelToken, Callable[[int, int], None]], object]
-
-    def run(self, job: int, host: Host, token: CancelToken, report: Report) -> Result:
-        return self.function(token, lambda done, total: report(Working(job, done, total)))
 
 
 class _OpenSinks:

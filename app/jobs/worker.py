@@ -8,7 +8,7 @@ from typing import Final
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.jobs.messages import Ended, Failed, Finished, Loading, Progress, Stopped
+from app.jobs.messages import Ended, Failed, Finished, Learning, Loading, Progress, Stopped
 from app.jobs.problems import explained
 from app.jobs.work import Host, Job, Openers
 from engine import Cancelled, CancelToken
@@ -57,15 +57,20 @@ class EngineWorker(QObject):
             host.partial = None
 
     def _report(self, progress: Progress) -> None:
-        """Pass progress on, at most 30 times a second; a new phase and a full load are not lost."""
+        """Pass progress on, at most 30 times a second; a new phase and a full load are not lost.
+
+        Nor is a step of learning, of which there are few, and long ones.
+        """
         now = self._clock()
         if self._is_new_phase(progress) or now - self._last_time >= 1 / SIGNALS_PER_SECOND:
             self._last, self._last_time = progress, now
             self.progressed.emit(progress)
 
     def _is_new_phase(self, progress: Progress) -> bool:
-        return type(progress) is not type(self._last) or (
-            _is_complete(progress) and not _is_complete(self._last)
+        return (
+            type(progress) is not type(self._last)
+            or isinstance(progress, Learning)
+            or (_is_complete(progress) and not _is_complete(self._last))
         )
 
 

@@ -102,6 +102,7 @@ class CloneSaver(QObject):
         self.stage.emit("Learning the voice")
         self._job = self._maker.make(
             for_model,
+            errand.state.name.strip(),
             with_codes=errand.state.likeness is Likeness.BEST,
             done=partial(self._on_made, errand, parts),
             failed=partial(self._on_failed, errand),

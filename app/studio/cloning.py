@@ -101,6 +101,8 @@ class Cloning(QObject):
         if self._clip is None:
             return None
         reference = self._clip.reference
+        if reference.selection is None and not reference.tail_seconds:
+            return self._state.buffer  # nothing is cut, so nothing is faded: no copy is needed
         return TakeBuffer.of(reference.result(), reference.rate)
 
     def begin(self) -> None:

@@ -12,7 +12,7 @@ from app.core.voice_record import LibraryVoice, Origin, VoiceDetails, VoiceKind
 from app.core.voices import VoiceParts
 from app.jobs.background import Background
 from app.jobs.messages import MadeVoice
-from app.studio.models import Models
+from app.studio.models import Models, ModelState, ModelStatus
 from app.studio.notes import Note
 from app.studio.session import SessionKeeper
 from app.studio.voice_making import VoiceMaker
@@ -47,9 +47,10 @@ class Designing(QObject):
         self._background = background
         self._at_work: str = ""  # id of the voice that is being completed
         self._given_up: set[str] = set()  # those that could not be; until the next start
-        models.changed.connect(self._on_models)
-        models.found_changed.connect(self._on_models)
-        voices.changed.connect(self._on_models)
+        maker.stopped.connect(self._on_stopped)
+        models.changed.connect(self._on_model)
+        models.found_changed.connect(self.complete_pending)
+        voices.changed.connect(self.complete_pending)
 
     @property
     def pending(self) -> tuple[LibraryVoice, ...]:
@@ -86,6 +87,7 @@ class Designing(QObject):
 
         self._background.run(lambda: _codes(codes_path), store, self.problem.emit)
 
+    @Slot()
     def complete_pending(self) -> None:
         """Give the next voice that waits what it lacks, and then the others."""
         if self._at_work or not self._maker.can_make:
@@ -113,6 +115,10 @@ class Designing(QObject):
         with_codes = bool(voice.transcript) and not voice.files.has_codes
 
         def made(result: MadeVoice) -> None:
+            if self._voices.listing.find(voice.id) is None:  # deleted meanwhile
+                self._at_work = ""
+                self.complete_pending()
+                return
             self._voices.complete(voice, result, self._on_completed, self._on_failed)
 
         def failed(error: ExplainedError | None) -> None:
@@ -124,7 +130,7 @@ class Designing(QObject):
             if not self._maker.can_make:
                 self._at_work = ""
                 return
-            self._maker.make(samples, with_codes=with_codes, done=made, failed=failed)
+            self._maker.make(samples, voice.name, with_codes=with_codes, done=made, failed=failed)
 
         self._background.run(lambda: _model_samples(path), read, failed)
 
@@ -143,8 +149,18 @@ class Designing(QObject):
             self.complete_pending()
 
     @Slot()
-    def _on_models(self) -> None:
-        self.complete_pending()
+    def _on_stopped(self) -> None:
+        """Nobody wants to wait for it now: leave all of them until they are spoken with."""
+        if self._at_work:
+            self._given_up.update(voice.id for voice in self.pending)
+            self.notice.emit(
+                Note("What cannot speak yet is learnt when it is spoken with for the first time.")
+            )
+
+    @Slot(object)
+    def _on_model(self, state: ModelState) -> None:
+        if state.status is not ModelStatus.LOADING:  # which tells its progress 30 times a second
+            self.complete_pending()
 
 
 def _codes(path: Path) -> Codes | None:

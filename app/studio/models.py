@@ -327,6 +327,8 @@ class Models(QObject):
             self._set_state(replace(state, problem=ended.error))
             self.problem.emit(ended.error)
         else:
+            # A load that was stopped while it waited has not released the model before it.
+            self._queue.submit(UnloadModel())
             self._set_state(ModelState())
 
     def _remember(self) -> None:

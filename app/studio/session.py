@@ -133,6 +133,10 @@ class SessionKeeper(QObject):
         self._sounds.settle(take.id)
         self._set(self._history.everywhere(lambda session: session.with_take(take)))
 
+    def rename(self, name: str) -> None:
+        """Call the session otherwise; its folder stays. No step of undo."""
+        self._set(self._history.everywhere(lambda session: replace(session, name=name)))
+
     def star(self, take_id: str, on: bool) -> None:
         label = "Star take" if on else "Remove star"
         self._change_take(take_id, label, lambda take: replace(take, star=on))

@@ -34,6 +34,7 @@ from engine import (
     ModeError,
     ModelFileError,
     ModelPair,
+    RequestError,
     SpeechRequest,
     check_request,
     random_seed,
@@ -48,6 +49,8 @@ _KINDS: Final = MappingProxyType(
         Family.VOICE_DESIGN: "a Voice Design model, which speaks with described voices",
     }
 )
+MOST_LIVE: Final = 100
+"""Takes at once that are spoken or wait: each is a strip of the window that moves."""
 
 
 class Speech(QObject):
@@ -158,6 +161,11 @@ class Speech(QObject):
                     wanted.hint or f"Load {_KINDS[wanted.request.family]}.",
                 )
             check_request(wanted.request.speech(wanted.seeds), state.description)
+            if len(self.live) + len(wanted.seeds) > MOST_LIVE:
+                raise RequestError(
+                    f"{len(self.live)} takes are waiting already.",
+                    "Ask again when some are spoken, or stop them all (Esc).",
+                )
         except ExplainedError as error:
             self.problem.emit(error)
             return ()

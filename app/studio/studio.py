@@ -28,6 +28,7 @@ from app.studio.models import Models
 from app.studio.notes import Note
 from app.studio.preferences import SettingsKeeper
 from app.studio.session import SessionKeeper
+from app.studio.sessions import Sessions
 from app.studio.sound import Sound
 from app.studio.speech import Speech
 from app.studio.trash_bin import TrashBin
@@ -35,7 +36,8 @@ from app.studio.voice_making import VoiceMaker
 from app.studio.voices import Voices
 from engine import ExplainedError
 
-TABS: Final = ("clone", "speakers", "design")
+CLONE_TAB: Final = "clone"
+TABS: Final = (CLONE_TAB, "speakers", "design")
 """The names of the tabs, which their drafts are kept under."""
 RECORDINGS: Final = "recordings"
 TRASH: Final = "trash"
@@ -68,6 +70,9 @@ class Studio(QObject):
         except ExplainedError:
             self.background.close()
             raise
+        self.sessions = Sessions(
+            self.session.folder, trash, self.background, self.preferences, self
+        )
         self.queue = JobQueue(openers, self)
         self.models = Models(paths, self.preferences, self.background, self.queue, self)
         # Recordings and the draft lie in the session's folder, which is this window's alone: no
@@ -85,10 +90,10 @@ class Studio(QObject):
             self.background,
             self,
         )
-        maker = VoiceMaker(self.queue, self.models, self.preferences, self)
-        self.cloning = self._make_cloning(maker, recordings)
+        self.maker = VoiceMaker(self.queue, self.models, self.preferences, self)
+        self.cloning = self._make_cloning(recordings)
         self.designing = Designing(
-            self.voices, maker, self.session, self.models, self.background, self
+            self.voices, self.maker, self.session, self.models, self.background, self
         )
         self.deleted = TrashBin(trash, self.voices, self.session, self.background, self)
         self._is_closed = False
@@ -100,6 +105,7 @@ class Studio(QObject):
         for sentence in self.preferences.notices:
             self.notice.emit(Note(sentence))
         self.session.begin()
+        self.voices.select(self.session.draft(CLONE_TAB).voice_id)
         self.voices.refresh()
         self.models.look()
         self.models.load_last()
@@ -146,9 +152,9 @@ class Studio(QObject):
         recorder.start()
         return Sound(backend, player, recorder, self.background, self.preferences, self)
 
-    def _make_cloning(self, maker: VoiceMaker, recordings: Path) -> Cloning:
+    def _make_cloning(self, recordings: Path) -> Cloning:
         parts = CloneParts(
-            saver=CloneSaver(self.voices, maker, self.background, self),
+            saver=CloneSaver(self.voices, self.maker, self.background, self),
             listener=Listener(self.paths.transcribers, self.background, parent=self),
             keeper=DraftKeeper(self.session.folder / CLONE_DRAFT, self.background, self),
             settings=self.preferences,
@@ -162,6 +168,7 @@ class Studio(QObject):
             self.models,
             self.sound,
             self.session,
+            self.sessions,
             self.voices,
             self.deleted,
             self.speech,

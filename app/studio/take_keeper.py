@@ -70,10 +70,11 @@ class TakeKeeper:
             self.kept = self._whole(take_ending, "" if problem is None else problem.message)
         except ExplainedError as error:
             self._fail(error)
-        if self._trouble is not None and self.kept is None and self.buffer.length:
-            self._told(self._lost(self._trouble))
-        self.is_finished = True
-        self._finished(self.take.id)
+        finally:  # also after what nobody expected: the window waits for this take
+            if self._trouble is not None and self.kept is None and self.buffer.length:
+                self._told(self._lost(self._trouble))
+            self.is_finished = True
+            self._finished(self.take.id)
 
     def _whole(self, ending: TakeEnding, remark: str) -> Take | None:
         """The take on disk, None if there is no sound in it; raises ExplainedError."""

@@ -15,6 +15,7 @@ from app.core.voices import TRASH_KIND as VOICE
 from app.jobs.background import Background
 from app.studio.notes import Note
 from app.studio.session import SessionKeeper
+from app.studio.voice_outcomes import each_of
 from app.studio.voices import Voices
 from engine import ExplainedError
 
@@ -63,12 +64,17 @@ class TrashBin(QObject):
     def discard(self, *items: TrashItem) -> None:
         """Delete things in the trash for good."""
 
-        def work() -> int:
-            for item in items:
-                self._trash.remove(item)
-            return len(items)
+        def work() -> tuple[list[None], list[ExplainedError]]:
+            return each_of(items, self._trash.remove)
 
-        self._background.run(work, self._on_gone, self.problem.emit)
+        def done(result: tuple[list[None], list[ExplainedError]]) -> None:
+            removed, errors = result
+            if removed:
+                self._on_gone(len(removed))
+            for error in errors:
+                self.problem.emit(error)
+
+        self._background.run(work, done, self.problem.emit)
 
     def empty_trash(self) -> None:
         """Delete everything in the trash for good, what a crash left there as well."""

@@ -49,6 +49,7 @@ class VoiceReader:
         assert voice.recording is not None, "looked at before"
         samples = read_reference(voice.recording).at(MODEL_RATE)
         made = engine.extract_voice(samples, cancel=token)
+        voice = self._library.list(self._read).find(voice.id) or voice  # it may have been renamed
         codes = None if voice.files.has_codes else made.codes
         completed = self._library.complete(voice, made.embedding, codes)
         self._learnt(voice.id)

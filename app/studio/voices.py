@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
@@ -17,7 +17,6 @@ from app.core.voice_export import export_bare, export_folder, export_zip
 from app.core.voice_import import ImportReport, import_voices
 from app.core.voice_record import LibraryVoice, VoiceDetails
 from app.core.voices import (
-    TRASH_KIND,
     DamagedVoice,
     VoiceLibrary,
     VoiceListing,
@@ -26,11 +25,12 @@ from app.core.voices import (
 from app.jobs.background import Background
 from app.jobs.messages import MadeVoice
 from app.studio.notes import Note
-from app.studio.voice_outcomes import counted, each_of, joint_problem, named, was
+from app.studio.voice_outcomes import each_of, joint_problem, named, was
 from app.studio.voice_samples import VoiceSamples
 from engine import ExplainedError
 
 T = TypeVar("T")
+OneVoice = TypeVar("OneVoice", LibraryVoice, LibraryVoice | DamagedVoice)
 
 Then: TypeAlias = Callable[[LibraryVoice], None]
 Failed: TypeAlias = Callable[[ExplainedError], None]
@@ -51,9 +51,11 @@ class Voices(QObject):
         super().__init__(parent)
         self._library = library
         self._background = background
-        self._read = VoiceCache()  # used in the background only
+        self._read = VoiceCache()  # this and the next are used in the background only
+        self._latest = VoiceListing()
         self._listing = VoiceListing()
         self._is_listed = False
+        self._leaving: set[Path] = set()  # folders that are being moved to the trash
         self._selected_id = ""
         self._selected: LibraryVoice | None = None
         self._samples = VoiceSamples(background, self.problem.emit)
@@ -98,11 +100,20 @@ class Voices(QObject):
 
     def rename(self, voice: LibraryVoice, name: str) -> None:
         """Give a voice another name."""
-        self._change(lambda: self._library.rename(voice, name))
+        self._change(lambda: self._library.rename(self._now(voice), name))
 
     def save(self, voice: LibraryVoice, details: VoiceDetails) -> None:
-        """Change its tags, favourite, note, language, colour."""
-        self._change(lambda: self._library.save(voice, details))
+        """Change its tags, favourite, note, language, colour: what differs from `voice`."""
+        wanted = {field.name: getattr(details, field.name) for field in fields(details)}
+        changes = {
+            name: value for name, value in wanted.items() if value != getattr(voice.details, name)
+        }
+
+        def work() -> LibraryVoice:
+            now = self._now(voice)
+            return self._library.save(now, replace(now.details, **changes))
+
+        self._change(work)
 
     def set_favourite(self, voice: LibraryVoice, on: bool) -> None:
         self.save(voice, replace(voice.details, favourite=on))
@@ -113,24 +124,30 @@ class Voices(QObject):
     def duplicate(self, voice: LibraryVoice) -> None:
         """Add a copy of a voice under a name of its own, and choose it."""
         name = self.free_name(f"{voice.name} copy")
-        self._add(lambda: self._library.duplicate(voice, name))
+        self._add(lambda: self._library.duplicate(self._now(voice), name))
 
     def blend(self, first: LibraryVoice, second: LibraryVoice, amount: float, name: str) -> None:
         """Add a voice that is `amount` (0..1) of the way between two, and choose it."""
-        self._add(lambda: self._library.blend(first, second, amount, name))
+        self._add(lambda: self._library.blend(self._now(first), self._now(second), amount, name))
 
     def free_name(self, wanted: str) -> str:
         """`wanted`, or with a number behind it where a voice has that name."""
         return unique_name(wanted, [voice.name for voice in self._listing.voices])
 
     def delete(self, *voices: LibraryVoice | DamagedVoice) -> None:
-        """Move voices to the trash; the notice takes them back."""
+        """Move voices to the trash; the notice takes them back. Those on their way are left out."""
+        leaving = [voice for voice in voices if voice.folder not in self._leaving]
+        if not leaving:
+            return
+        folders = {voice.folder for voice in leaving}
+        self._leaving |= folders
 
         def work() -> tuple[list[TrashItem], list[ExplainedError]]:
-            return each_of(voices, self._library.delete)
+            return each_of(leaving, lambda voice: self._library.delete(self._now(voice)))
 
         def done(result: tuple[list[TrashItem], list[ExplainedError]]) -> None:
             items, errors = result
+            self._leaving -= folders
             if items:
                 moved = items[0].label if len(items) == 1 else f"{len(items)} voices"
                 verb = "was" if len(items) == 1 else "were"
@@ -141,9 +158,12 @@ class Voices(QObject):
                         action=lambda: self.restore(*items),
                     )
                 )
-            self._tell(errors, len(voices), "deleted")
+            self._tell(errors, len(leaving), "deleted")
 
-        self._run(work, done)
+        def failed(_: ExplainedError) -> None:
+            self._leaving -= folders
+
+        self._run(work, done, failed)
 
     def restore(self, *items: TrashItem) -> None:
         """Take voices back from the trash; the last one is chosen."""
@@ -159,42 +179,6 @@ class Voices(QObject):
             self._tell(errors, len(items), "restored")
 
         self._run(work, done)
-
-    def trash_items(self, then: Callable[[tuple[TrashItem, ...]], None]) -> None:
-        """Hand the voices in the trash to `then`, newest first."""
-
-        def work() -> tuple[TrashItem, ...]:
-            return tuple(item for item in self._library.trash.items() if item.kind == TRASH_KIND)
-
-        self._background.run(work, then, self.problem.emit)
-
-    def discard(self, *items: TrashItem) -> None:
-        """Delete voices in the trash for good."""
-
-        def work() -> tuple[list[None], list[ExplainedError]]:
-            return each_of(items, self._library.trash.remove)
-
-        def done(result: tuple[list[None], list[ExplainedError]]) -> None:
-            removed, errors = result
-            if removed:
-                self.notice.emit(Note(f"{counted(len(removed))} deleted for good."))
-            self._tell(errors, len(items), "deleted")
-
-        self._background.run(work, done, self.problem.emit)
-
-    def empty_trash(self) -> None:
-        """Delete the voices in the trash for good; takes in it stay."""
-
-        def work() -> int:
-            items = [item for item in self._library.trash.items() if item.kind == TRASH_KIND]
-            for item in items:
-                self._library.trash.remove(item)
-            return len(items)
-
-        def done(count: int) -> None:
-            self.notice.emit(Note(f"{counted(count)} deleted for good."))
-
-        self._background.run(work, done, self.problem.emit)
 
     def import_paths(self, paths: Sequence[Path]) -> None:
         """Import voice folders, archives and bare voice files; the first one is chosen."""
@@ -228,7 +212,10 @@ class Voices(QObject):
         def done(_: None) -> None:
             self.notice.emit(Note(f"{named(chosen)} {was(chosen)} exported to {target}."))
 
-        self._background.run(lambda: export_zip(chosen, target), done, self.problem.emit)
+        def work() -> None:
+            export_zip([self._now(voice) for voice in chosen], target)
+
+        self._background.run(work, done, self.problem.emit)
 
     def complete(
         self,
@@ -240,7 +227,7 @@ class Voices(QObject):
         """Add what a recording was turned into: embeddings, and codes if there are any."""
 
         def work() -> LibraryVoice:
-            completed = self._library.complete(voice, codes=made.codes)
+            completed = self._library.complete(self._now(voice), codes=made.codes)
             for embedding in made.embeddings:
                 completed = self._library.complete(completed, embedding)
             return completed
@@ -270,7 +257,13 @@ class Voices(QObject):
         return self._samples.get(voice)
 
     def _list(self) -> VoiceListing:
-        return self._library.list(self._read)
+        self._latest = self._library.list(self._read)
+        return self._latest
+
+    def _now(self, voice: OneVoice) -> OneVoice:
+        """A voice as the work before has left it: it may have another name and folder by now."""
+        found = self._latest.find(voice.id) if isinstance(voice, LibraryVoice) else None
+        return voice if found is None else found
 
     def _show(self, listing: VoiceListing) -> None:
         if listing != self._listing or not self._is_listed:
@@ -337,7 +330,7 @@ class Voices(QObject):
         chosen = tuple(voices)
 
         def export(voice: LibraryVoice) -> LibraryVoice:
-            act(voice)
+            act(self._now(voice))
             return voice
 
         def done(result: tuple[list[LibraryVoice], list[ExplainedError]]) -> None:

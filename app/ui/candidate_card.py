@@ -20,7 +20,7 @@ from app.ui.icons import icon
 from app.ui.labels import ElidedLabel
 from app.ui.live import LiveTimer
 from app.ui.metrics import CAPTION, GAP, TIGHT, scaled_font
-from app.ui.take_strip import BADGES
+from app.ui.take_strip import BADGES, SPEAKING
 from app.ui.time_axis import clock
 from app.ui.waveform import WaveformView
 
@@ -72,7 +72,7 @@ class CandidateCard(QFrame):
         seed.setProperty("muted", True)
         seed.setAccessibleName(f"Seed {take.seed}")
         seed.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        self._lock = QPushButton(icon("lock"), "Lock voice…", self)
+        self._lock = QPushButton(icon("lock"), "Lock…", self)
         self._lock.setAccessibleName(f"Lock candidate {number} as a voice")
         self._lock.setToolTip("Keep this voice in the library, to speak any text with it")
         self._lock.clicked.connect(lambda: self.lock_requested.emit(take.id))
@@ -114,7 +114,7 @@ class CandidateCard(QFrame):
         self._lock.setEnabled(not self._is_live)
         word, sentence = BADGES.get(self._take.ending, ("", ""))
         if self._is_live:
-            word, sentence = "Speaking", ""
+            word, sentence = SPEAKING, ""
         self._state.setText(" · ".join(filter(None, (word, clock(seconds)))))
         self._state.setToolTip(" ".join(filter(None, (sentence, self._take.remark))))
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect
+from functools import reduce
+
+from PySide6.QtCore import QRect, QSize
 
 from app.ui.chips import FlowLayout
 
 
 class ColumnLayout(FlowLayout):
     """Columns are as wide as the widest widget needs at least, and share what room is left."""
+
+    def minimumSize(self) -> QSize:
+        # A style sheet's least width takes the place of what a button's words need.
+        widgets = [item.widget() for item in self._items if not item.isEmpty()]
+        needs = [widget.minimumSizeHint() for widget in widgets if widget is not None]
+        return reduce(QSize.expandedTo, needs, super().minimumSize())
 
     def columns(self, width: int) -> int:
         """How many stand side by side in so many pixels."""

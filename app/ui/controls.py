@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QPalette
+from PySide6.QtGui import QKeyEvent, QPaintEvent, QPalette
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QComboBox,
@@ -17,6 +17,9 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QSlider,
     QSpinBox,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
     QToolButton,
     QWidget,
 )
@@ -79,6 +82,39 @@ def _prepare(box: QAbstractSpinBox, name: str) -> None:
     box.lineEdit().setTextMargins(NUMBER_MARGIN, 0, 0, 0)
 
 
+class ElidedCombo(QComboBox):
+    """A list whose choice is shortened in its middle: names of devices differ at their ends."""
+
+    @property
+    def shown_text(self) -> str:
+        """What fits of the choice."""
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        part = QStyle.SubControl.SC_ComboBoxEditField
+        control = QStyle.ComplexControl.CC_ComboBox
+        field = self.style().subControlRect(control, option, part, self)
+        room = field.width() - NUMBER_MARGIN
+        return self.fontMetrics().elidedText(self.currentText(), Qt.TextElideMode.ElideMiddle, room)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QStylePainter(self)
+        painter.setPen(self.palette().color(QPalette.ColorRole.Text))
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        option.currentText = self.shown_text
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+        painter.end()
+
+    def showPopup(self) -> None:
+        """Give the list the width that its names need, as far as the screen has it."""
+        view = self.view()
+        bar = view.verticalScrollBar().sizeHint().width()
+        wanted = view.sizeHintForColumn(0) + bar + 2 * NUMBER_MARGIN
+        view.setMinimumWidth(min(wanted, self.screen().availableGeometry().width() // 2))
+        super().showPopup()
+
+
 class DeviceBox(QWidget):
     """A list of sound devices, the system's choice first, and a button to look again."""
 
@@ -90,7 +126,7 @@ class DeviceBox(QWidget):
         super().__init__(parent)
         self._kind = kind
         self._ids: list[str | None] = []
-        self._combo = QComboBox(self)
+        self._combo = ElidedCombo(self)
         self._combo.setAccessibleName(kind.capitalize())
         self._combo.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
@@ -134,6 +170,12 @@ class DeviceBox(QWidget):
             self._combo.setCurrentIndex(self._ids.index(device_id) if device_id in self._ids else 0)
         self._combo.setEnabled(bool(entries))
         self._combo.setToolTip(self._combo.currentText())
+
+    def choose(self, device_id: str | None) -> None:
+        """Show another one of the offered devices as chosen; no signal is sent."""
+        if device_id in self._ids:
+            self._combo.setCurrentIndex(self._ids.index(device_id))  # only `activated` is told
+            self._combo.setToolTip(self._combo.currentText())
 
     @Slot(int)
     def _on_activated(self, _index: int) -> None:

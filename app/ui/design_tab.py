@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt, QThreadPool, Signal, Slot
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
-    QPlainTextEdit,
     QPushButton,
     QScrollArea,
     QSplitter,
@@ -28,6 +27,7 @@ from app.ui.family_gate import FamilyGate
 from app.ui.inline_note import wrapped_label
 from app.ui.live import LiveTimer
 from app.ui.metrics import GAP, HEADING, ROOM, TIGHT, scaled_font
+from app.ui.plain_edit import PlainEdit
 from app.ui.speech_box import SpeechBox
 from engine import Family
 
@@ -110,14 +110,14 @@ class DesignTab(QWidget):
         column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, TIGHT, 0)
         column.setSpacing(GAP)
-        self._prompt = QPlainTextEdit(page)
+        self._prompt = PlainEdit(page)
         self._prompt.setAccessibleName("Description of the voice")
-        self._prompt.setPlaceholderText(f"For example: {EXAMPLES[0]}")
+        self._prompt.setPlaceholderText(f"For example: {next(iter(EXAMPLES.values()))}")
         self._prompt.setTabChangesFocus(True)
         lines = self._prompt.fontMetrics().lineSpacing() * PROMPT_LINES
         self._prompt.setMinimumHeight(lines + 2 * GAP)
         self._prompt.textChanged.connect(self._on_prompt)
-        label = QLabel("D&escribe the voice", page)
+        label = QLabel("&Describe the voice", page)
         label.setFont(scaled_font(label, HEADING, bold=True))
         label.setBuddy(self._prompt)
         self._helper = AttributeHelper(page)
@@ -142,7 +142,7 @@ class DesignTab(QWidget):
         self._count = number_box("Number of candidates", 1, MOST_TAKES, page)
         self._count.setValue(USUAL_CANDIDATES)
         self._count.valueChanged.connect(self._on_count)
-        label = QLabel("&How many", page)
+        label = QLabel("How &many", page)
         label.setBuddy(self._count)
         heading = QLabel("Candidates", page)
         heading.setFont(scaled_font(heading, HEADING, bold=True))
@@ -184,10 +184,11 @@ class DesignTab(QWidget):
     def _examples(self, parent: QWidget) -> QWidget:
         holder = QWidget(parent)
         flow = FlowLayout(holder, TIGHT)
-        for number, example in enumerate(EXAMPLES, 1):
-            chip = QPushButton(f"Example {number}", holder)
+        for name, example in EXAMPLES.items():
+            chip = QPushButton(name, holder)
             chip.setProperty("kind", "chip")
-            chip.setToolTip(example)
+            chip.setToolTip(f"Write this example: {example}")
+            chip.setAccessibleName(f"Example: {name}")
             chip.setAccessibleDescription(example)
             chip.clicked.connect(lambda _=False, words=example: self._write(words))
             flow.addWidget(chip)

@@ -37,11 +37,11 @@ class FittedDialog(QDialog):
 
 
 class SaveButtons(QDialogButtonBox):
-    """Save, which accepts the dialog, and Cancel."""
+    """A word for yes, which accepts the dialog, and Cancel."""
 
-    def __init__(self, dialog: QDialog) -> None:
+    def __init__(self, dialog: QDialog, yes: str = "Save") -> None:
         super().__init__(QDialogButtonBox.StandardButton.Cancel, dialog)
-        self.save = main_button("Save", "check", self)
+        self.save = main_button(yes, "check", self)
         self.save.setDefault(True)
         self.addButton(self.save, QDialogButtonBox.ButtonRole.AcceptRole)
         self.accepted.connect(dialog.accept)

@@ -47,7 +47,7 @@ class FamilyGate(QWidget):
         layout.addWidget(self._choose, 0, Qt.AlignmentFlag.AlignVCenter)
         self.setProperty("panel", True)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         models.changed.connect(self._sync)
         models.found_changed.connect(self._sync)
         self._sync()

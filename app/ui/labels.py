@@ -16,7 +16,10 @@ SPINNER_MILLISECONDS = 80
 
 
 class ElidedLabel(QLabel):
-    """One line that ends in an ellipsis when it does not fit, with all of it in the tooltip."""
+    """One line that ends in an ellipsis when it does not fit.
+
+    All of it is in the tooltip then, unless somebody has given it another one.
+    """
 
     def __init__(
         self,
@@ -26,6 +29,7 @@ class ElidedLabel(QLabel):
     ) -> None:
         super().__init__(text, parent)
         self._mode = mode
+        self._own_tip = ""
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
 
@@ -48,9 +52,10 @@ class ElidedLabel(QLabel):
         painter.end()
 
     def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip:
+        if event.type() == QEvent.Type.ToolTip and self.toolTip() == self._own_tip:
             cut = self.shown_text != self.text()
-            self.setToolTip(self.text() if cut else "")
+            self._own_tip = self.text() if cut else ""
+            self.setToolTip(self._own_tip)
         return super().event(event)
 
 

@@ -23,15 +23,17 @@ from app.ui.settings_panel import SettingsPanel
 from app.ui.speakers_tab import SpeakersTab
 from app.ui.status_strip import StatusStrip
 from app.ui.tab_page import TabPage
+from app.ui.take_viewer import TakeViewer
 from app.ui.takes_panel import TakesPanel
 from app.ui.theme import Appearance
 from app.ui.transport_bar import TransportBar
+from app.ui.voice_filter_memory import VoiceFilterMemory
 from app.ui.voices_panel import VoicesPanel
 from app.ui.window_actions import WindowActions
 from app.ui.window_dialogs import WindowDialogs
 from app.ui.window_drops import dropped
 from app.ui.window_messages import Remedies, WindowMessages, show_folder
-from app.ui.window_panels import WindowPanels, decoded, encoded
+from app.ui.window_panels import WindowPanels, decoded, encoded, shown_together
 
 TITLE: Final = "voice studio"
 USUAL_SIZE: Final = QSize(1280, 820)
@@ -64,12 +66,15 @@ class MainWindow(QMainWindow):
         self.speakers = SpeakersTab(studio)
         self.design = DesignTab(studio, timer, pool)
         self.voices = VoicesPanel(studio.voices, studio.sound, studio.deleted)
+        VoiceFilterMemory(self.voices.filters, studio.preferences)
         self.takes = TakesPanel(studio.session, studio.speech, studio.sound, timer)
         self.settings = SettingsPanel(studio, TABS[0])
-        self.transport = TransportBar(studio)
+        self.viewer = TakeViewer(studio.session, studio.speech, studio.sound, timer, pool)
+        self.transport = TransportBar(studio, self.viewer.chosen_part)
         self.status = StatusStrip(studio)
         self.tabs = QTabWidget()
-        self.panels = WindowPanels(self.tabs, self.voices, self.settings, self.takes)
+        shown_takes = shown_together(self.viewer, self.takes)
+        self.panels = WindowPanels(self.tabs, self.voices, self.settings, shown_takes)
         self._build()
         self._connect_keys()
         self._connect_parts()
@@ -152,6 +157,9 @@ class MainWindow(QMainWindow):
             tab_1=lambda: self._show_tab(CLONE),
             tab_2=lambda: self._show_tab(SPEAKERS),
             tab_3=lambda: self._show_tab(DESIGN),
+            new_session=dialogs.ask_for_session,
+            open_session=dialogs.show_sessions,
+            rename_session=dialogs.ask_to_rename,
             models=dialogs.show_models,
             preferences=dialogs.show_preferences,
             help=dialogs.show_help,
@@ -159,6 +167,7 @@ class MainWindow(QMainWindow):
             log=lambda: show_folder(self._studio.paths.log),
             undo=session.undo,
             redo=session.redo,
+            large_take=self.takes.view_current,
             new_panels=self.panels.arrange_anew,
             quit=self.close,
         )
@@ -176,6 +185,11 @@ class MainWindow(QMainWindow):
             tab.models_requested.connect(self.dialogs.show_models)
         self.design.lock_requested.connect(self._on_lock)
         self.takes.lock_requested.connect(self._on_lock)
+        self.takes.view_requested.connect(self.viewer.open_take)
+        self.takes.current_changed.connect(self.viewer.follow)
+        self.viewer.opened.connect(self.panels.make_room)
+        self.viewer.closed.connect(self.panels.give_room_back)
+        self.viewer.closed.connect(self.takes.focus_current)
         self.voices.new_voice_requested.connect(self._on_new_voice)
         self.voices.record_requested.connect(self._on_recorder)
         self.voices.open_requested.connect(self._on_open)
@@ -185,6 +199,7 @@ class MainWindow(QMainWindow):
         self.status.models_requested.connect(self.dialogs.show_models)
         self.tabs.currentChanged.connect(self._on_tab)
         studio.session.changed.connect(self._show_session)
+        studio.sessions.wanted.connect(self.close)
         studio.preferences.changed.connect(self._on_settings)
 
     def _restore(self, settings: Settings) -> None:

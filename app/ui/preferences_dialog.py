@@ -133,6 +133,17 @@ class PreferencesDialog(QDialog):
         self._output.set_devices(outputs, self._preferences.output)
         self._microphone.set_devices(microphones, self._preferences.microphone)
 
+    def follow(self, preferences: Preferences) -> None:
+        """Show what was changed elsewhere; no signal is sent."""
+        if preferences != self._preferences:
+            self._preferences = preferences
+            self._show_preferences()
+            for box, device in (
+                (self._output, preferences.output),
+                (self._microphone, preferences.microphone),
+            ):
+                box.choose(device)
+
     def _build(self) -> None:
         look, sound, models = (QGroupBox(name, self) for name in ("Appearance", "Sound", "Models"))
         form = _form(look, ("Theme", self._theme), ("Size", self._scale))
@@ -177,6 +188,7 @@ class PreferencesDialog(QDialog):
         _choose(self._scale, str(min(SCALES, key=lambda scale: abs(scale - wanted.scale))))
         _choose(self._device, wanted.device)
         _choose(self._precision, wanted.precision)
+        self._folders.clear()
         for folder in wanted.model_folders:
             self._list_folder(folder)
         self._show_note()

@@ -43,7 +43,7 @@ SHORTCUTS = (
     Shortcut("takes", ("Ctrl+Shift+Return", "Ctrl+Shift+Enter"), "Speak several takes"),
     Shortcut("cancel", ("Esc",), "Stop, or close a message"),
     Shortcut("record", ("R",), "Start or end a recording"),
-    Shortcut("loop", ("L",), "Repeat the chosen range"),
+    Shortcut("loop", ("L",), "Repeat the chosen range, or all of it"),
     Shortcut("tab-1", ("Ctrl+1",), "Clone a voice"),
     Shortcut("tab-2", ("Ctrl+2",), "Speakers of the model"),
     Shortcut("tab-3", ("Ctrl+3",), "Design a voice"),
@@ -81,6 +81,7 @@ SHORTCUTS = (
     Shortcut("wave-fit", ("0",), "Show all of it", Context.WAVEFORM, False),
     Shortcut("wave-page", ("PgUp", "PgDown"), "Scroll by a screen", Context.WAVEFORM, False),
     Shortcut("take-move", ("Up", "Down"), "Go to another take", Context.TAKES, False),
+    Shortcut("take-view", ("Return",), "Show it large, or small again", Context.TAKES, False),
     Shortcut("take-star", ("S",), "Star or unstar", Context.TAKES),
     Shortcut("take-save", ("Ctrl+S",), "Save as WAV", Context.TAKES),
     Shortcut("take-trash", ("Del",), "Move to the trash", Context.TAKES),
@@ -89,6 +90,8 @@ SHORTCUTS = (
     Shortcut("voice-rename", ("F2",), "Rename", Context.VOICES),
     Shortcut("voice-trash", ("Del",), "Move to the trash", Context.VOICES),
 )
+REPEATED = ("undo", "redo")
+"""What is done again and again while its key is held down."""
 
 
 def shortcut(name: str) -> Shortcut:
@@ -103,6 +106,7 @@ def make_action(name: str, owner: QWidget) -> QAction:
     action = QAction(row.what, owner)
     action.setObjectName(name)
     action.setShortcuts([QKeySequence(key) for key in row.keys])
+    action.setAutoRepeat(name in REPEATED)  # a key held down queues one job, deletes one voice
     everywhere = row.context is Context.EVERYWHERE
     action.setShortcutContext(
         Qt.ShortcutContext.WindowShortcut

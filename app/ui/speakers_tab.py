@@ -142,7 +142,7 @@ class SpeakersTab(QWidget):
         self._manner.setPlaceholderText("How to say it, for example: whispering, with a smile")
         self._manner.setMaxLength(2000)
         self._manner.textEdited.connect(self._on_manner)
-        label = QLabel("&How to say it", self)
+        label = QLabel("How to &say it", self)
         label.setBuddy(self._manner)
         label.setMinimumHeight(TARGET)  # beside the chips
         self._manners = QWidget(self)

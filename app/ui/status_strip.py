@@ -11,6 +11,7 @@ from app.core.memory import resident_bytes
 from app.studio.models import ModelState, ModelStatus
 from app.studio.speech_state import SpeechPhase, SpeechState
 from app.studio.studio import Studio
+from app.studio.voice_making import MakingState
 from app.ui.controls import muted_label
 from app.ui.icons import icon
 from app.ui.labels import ElidedLabel
@@ -47,7 +48,8 @@ class StatusStrip(QWidget):
     @property
     def is_busy(self) -> bool:
         """Whether there is something to cancel."""
-        return self._loads() or self._studio.speech.state.phase is not SpeechPhase.IDLE
+        speaks = self._studio.speech.state.phase is not SpeechPhase.IDLE
+        return self._loads() or speaks or bool(self._studio.maker.state.name)
 
     @Slot()
     def cancel(self) -> bool:
@@ -55,7 +57,7 @@ class StatusStrip(QWidget):
         if self._loads():
             self._studio.models.cancel()
             return True
-        return self._studio.speech.cancel()
+        return self._studio.speech.cancel() or self._studio.maker.stop()
 
     def _build(self) -> None:
         self._model.setProperty("kind", "quiet")
@@ -88,6 +90,7 @@ class StatusStrip(QWidget):
         self._studio.models.changed.connect(self._show)
         self._studio.models.looking_changed.connect(self._show)
         self._studio.speech.changed.connect(self._show)
+        self._studio.maker.changed.connect(self._show)
         self._timer.setInterval(MEMORY_MILLISECONDS)
         self._timer.timeout.connect(self._show_memory)
         self._timer.start()
@@ -99,7 +102,7 @@ class StatusStrip(QWidget):
     def _show(self) -> None:
         models, speech = self._studio.models.state, self._studio.speech.state
         self._show_model(models)
-        self._show_work(models, speech)
+        self._show_work(models, speech, self._studio.maker.state)
 
     def _show_model(self, state: ModelState) -> None:
         if state.description is None:
@@ -116,7 +119,7 @@ class StatusStrip(QWidget):
         self._speed.setText(" \N{MIDDLE DOT} ".join(parts))
         self._model.setAccessibleDescription(", ".join((name, *parts)))
 
-    def _show_work(self, models: ModelState, speech: SpeechState) -> None:
+    def _show_work(self, models: ModelState, speech: SpeechState, making: MakingState) -> None:
         loading = models.status is ModelStatus.LOADING
         if loading:
             sentence, share = loading_sentence(models), _share(models.done, models.total)
@@ -125,7 +128,8 @@ class StatusStrip(QWidget):
             known = speech.phase is SpeechPhase.SPEAKING
             share = _share(speech.made, speech.expected) if known else None
         else:
-            sentence, share = "", None
+            sentence = making.sentence
+            share = _share(making.done, making.total) if making.total > 1 else None
         self._sentence.setText(sentence)
         self._bar.setVisible(bool(sentence))
         self._cancel.setVisible(bool(sentence))

@@ -42,6 +42,7 @@ BADGES: Final = MappingProxyType(
     }
 )
 """What is said of takes that did not end by themselves, in short and in a sentence."""
+SPEAKING: Final = "Speaking"
 
 
 class DragGrip(QToolButton):
@@ -84,15 +85,17 @@ class TakeStrip(QFrame):
     chosen = Signal(str)
     play_requested = Signal(str)  # or to pause, when it is heard
     seek_requested = Signal(str, int)  # id, sample to play from
+    step_requested = Signal(int)  # +1 to the take below, -1 to the one above
     star_changed = Signal(str, bool)
     note_changed = Signal(str, str)
     again_requested = Signal(str, bool)  # id, with a new seed
     save_requested = Signal(str)
     trash_requested = Signal(str)
     lock_requested = Signal(str)
+    view_requested = Signal(str)  # large, or small again
 
     def __init__(
-        self, take: Take, buffer: TakeBuffer, timer: LiveTimer, parent: QWidget | None = None
+        self, take: Take, buffer: TakeBuffer | None, timer: LiveTimer, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self._take = take
@@ -116,8 +119,8 @@ class TakeStrip(QFrame):
     def is_live(self) -> bool:
         return self._is_live
 
-    def set_buffer(self, buffer: TakeBuffer) -> None:
-        """Show other sound, if it is another buffer."""
+    def set_buffer(self, buffer: TakeBuffer | None) -> None:
+        """Show other sound, if it is another buffer; None lets go of it."""
         if buffer is not self._wave.source:
             self._wave.set_source(buffer)
 
@@ -154,7 +157,7 @@ class TakeStrip(QFrame):
         self.setAccessibleName(f"Take of {take.voice_label}: {take.label}")
         self._star.setChecked(take.star)
         self._star.setIcon(icon("star-filled" if take.star else "star"))
-        if not self._note.hasFocus():
+        if not self._note.isModified():  # else somebody is writing it just now
             self._note.setText(take.note)
         self._lock.setVisible(take.family is Family.VOICE_DESIGN)
         self._show_details()
@@ -191,6 +194,9 @@ class TakeStrip(QFrame):
         self._length.setAccessibleName("Length")
         self._badge = muted_label(parent=self)
         self._badge.setFont(scaled_font(self._badge, CAPTION))
+        badges = [badge for badge, _ in BADGES.values()] + [SPEAKING]
+        metrics = self._badge.fontMetrics()
+        self._length.setMinimumWidth(max(metrics.horizontalAdvance(badge) for badge in badges))
         self._star = tool_button("star", with_key("Star", "take-star"), self)
         self._star.setCheckable(True)
         self._star.clicked.connect(self._on_star)
@@ -207,6 +213,9 @@ class TakeStrip(QFrame):
         self._more = self._more_button()
         self._grip = DragGrip(self)
         self._grip.dragged.connect(self._on_drag)
+        keeps_room = self._grip.sizePolicy()
+        keeps_room.setRetainSizeWhenHidden(True)  # so that waveforms end below one another
+        self._grip.setSizePolicy(keeps_room)
         self._grip.hide()
 
         words = QVBoxLayout()
@@ -235,6 +244,12 @@ class TakeStrip(QFrame):
         button = tool_button("more", "More to do with this take", self)
         menu = QMenu(button)
         menu.addAction(
+            icon("waveform"),
+            with_key("Show it large", "take-view"),
+            lambda: self.view_requested.emit(self._take.id),
+        )
+        menu.addSeparator()
+        menu.addAction(
             icon("refresh"),
             "Make it again with the same seed",
             lambda: self.again_requested.emit(self._take.id, False),
@@ -260,7 +275,7 @@ class TakeStrip(QFrame):
     def _show_details(self) -> None:
         take = self._take
         if self._is_live:
-            badge, sentence = "Speaking", "It is being made."
+            badge, sentence = SPEAKING, "It is being made."
         else:
             self._length.setText(clock(take.seconds))
             badge, sentence = BADGES.get(take.ending, ("", ""))
@@ -293,6 +308,7 @@ class TakeStrip(QFrame):
 
     @Slot()
     def _on_note(self) -> None:
+        self._note.setModified(False)
         if self._note.text() != self._take.note:
             self.note_changed.emit(self._take.id, self._note.text())
 
@@ -304,6 +320,9 @@ class TakeStrip(QFrame):
         self.chosen.emit(self._take.id)
         super().mousePressEvent(event)
 
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.view_requested.emit(self._take.id)
+
     def event(self, event: QEvent) -> bool:
         # Space plays what was played last in the rest of the window; here it means this take.
         if event.type() == QEvent.Type.ShortcutOverride and _is_space(event):
@@ -312,10 +331,15 @@ class TakeStrip(QFrame):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()))
         if _is_space(event):
             self._on_play()
-            return
-        super().keyPressEvent(event)
+        elif step is not None:
+            self.step_requested.emit(step)  # else the list around it would scroll
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.hasFocus():
+            self.view_requested.emit(self._take.id)
+        else:
+            super().keyPressEvent(event)
 
     @Slot()
     def _on_drag(self) -> None:

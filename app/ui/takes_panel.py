@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFileDialog,
     QLabel,
     QPushButton,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -28,6 +25,7 @@ from app.studio.speech import LiveTake, Speech, SpeechState
 from app.ui.live import LiveTimer
 from app.ui.metrics import GAP, TIGHT
 from app.ui.shortcuts import key_text, make_action, shortcut
+from app.ui.take_list import TakeList
 from app.ui.take_strip import TakeStrip
 from engine.wav import WavFormat
 
@@ -46,6 +44,8 @@ class TakesPanel(QWidget):
     """Strips for the takes that are being made and for those of the session."""
 
     lock_requested = Signal(object)  # Take
+    current_changed = Signal(str)  # the id of the take that the keys work on, or nothing
+    view_requested = Signal(str)  # the id of a take to be shown large, or small again
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class TakesPanel(QWidget):
     @property
     def strips(self) -> tuple[TakeStrip, ...]:
         """From top to bottom."""
-        return tuple(sorted(self._strips.values(), key=self._list.indexOf))
+        return self._list.strips
 
     def _build(self) -> None:
         self.setAccessibleName("Takes")
@@ -96,21 +96,12 @@ class TakesPanel(QWidget):
         self._older = QPushButton(self)
         self._older.setProperty("kind", "quiet")
         self._older.clicked.connect(self._on_older)
-        content = QWidget(self)
-        self._list = QVBoxLayout(content)
-        self._list.setContentsMargins(0, 0, TIGHT, 0)
-        self._list.setSpacing(TIGHT)
-        self._list.addStretch(1)
-        self._area = QScrollArea(self)
-        self._area.setWidgetResizable(True)
-        self._area.setFrameShape(QScrollArea.Shape.NoFrame)
-        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._area.setWidget(content)
+        self._list = TakeList(self._session.buffer, self._show_sounding, self)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(GAP, TIGHT, GAP, TIGHT)
         layout.setSpacing(TIGHT)
         layout.addWidget(self._empty, 1)
-        layout.addWidget(self._area, 1)
+        layout.addWidget(self._list, 1)
         layout.addWidget(self._older, 0, Qt.AlignmentFlag.AlignHCenter)
         for name, act in (
             ("take-star", self._star_current),
@@ -129,60 +120,40 @@ class TakesPanel(QWidget):
         live_first = reversed(self._speech.live)
         wanted: list[tuple[Take, LiveTake | None]] = [(live.take, live) for live in live_first]
         wanted += [(take, None) for take in kept[: self._shown]]
-        before = self.strips
-        self._remove_all_but({take.id for take, _ in wanted})
-        for place, (take, live) in enumerate(wanted):
-            self._place(place, take, live)
-        if self.strips != before:
-            self._chain_focus()
+        strips = [self._strip_of(take, live) for take, live in wanted]
+        self._strips = {strip.take.id: strip for strip in strips}
+        self._list.arrange(strips, self._older)
         self._empty.setVisible(not wanted)
-        self._area.setVisible(bool(wanted))
+        self._list.setVisible(bool(wanted))
         hidden = len(kept) - self._shown
         self._older.setVisible(hidden > 0)
         self._older.setText(f"Show {min(hidden, PAGE)} older takes")
         if self._current not in self._strips:
             self._choose(wanted[0][0].id if wanted else "")
-        self._on_moved(self._sound.state)
+        self._show_sounding()
 
-    def _remove_all_but(self, ids: set[str]) -> None:
-        focus = QApplication.focusWidget()
-        for take_id in [known for known in self._strips if known not in ids]:
-            strip = self._strips.pop(take_id)
-            self._list.removeWidget(strip)
-            if focus is not None and (focus is strip or strip.isAncestorOf(focus)):
-                self.setFocus()
-            strip.hide()  # it is deleted only after what happens now
-            strip.deleteLater()
-
-    def _chain_focus(self) -> None:
-        """Let Tab go through the strips from top to bottom, whenever they were made."""
-        chain = [widget for strip in self.strips for widget in strip.focus_chain()]
-        for widget, following in pairwise([*chain, self._older]):
-            self.setTabOrder(widget, following)
-
-    def _place(self, place: int, take: Take, live: LiveTake | None) -> None:
+    def _strip_of(self, take: Take, live: LiveTake | None) -> TakeStrip:
         strip = self._strips.get(take.id)
         if strip is None:
-            strip = TakeStrip(take, self._session.buffer(take.id), self._timer)
+            strip = TakeStrip(take, live.buffer if live is not None else None, self._timer)
             self._connect(strip)
-            self._strips[take.id] = strip
-        if self._list.indexOf(strip) != place:
-            self._list.removeWidget(strip)
-            self._list.insertWidget(place, strip)
         strip.show_take(take)
         strip.set_live(live is not None, live.expected if live is not None else 0.0)
         strip.set_file(str(self._session.sound_path(take)) if live is None else "")
+        return strip
 
     def _connect(self, strip: TakeStrip) -> None:
         strip.chosen.connect(self._choose)
         strip.play_requested.connect(self._on_play)
         strip.seek_requested.connect(self._on_seek)
+        strip.step_requested.connect(self._on_step)
         strip.star_changed.connect(self._session.star)
         strip.note_changed.connect(self._session.set_note)
         strip.again_requested.connect(self._on_again)
         strip.save_requested.connect(self._on_save)
         strip.trash_requested.connect(self._on_trash)
         strip.lock_requested.connect(self._on_lock)
+        strip.view_requested.connect(self.view_requested)
 
     @Slot(object)
     def _on_began(self, lives: tuple[LiveTake, ...]) -> None:
@@ -190,7 +161,7 @@ class TakesPanel(QWidget):
         focus = QApplication.focusWidget()
         if focus is None or not self.isAncestorOf(focus):
             self._choose(lives[-1].take.id)
-            self._area.verticalScrollBar().setValue(0)
+            self._list.verticalScrollBar().setValue(0)
 
     @Slot(object)
     def _on_speech(self, _: SpeechState) -> None:
@@ -201,6 +172,9 @@ class TakesPanel(QWidget):
     @Slot(str)
     def _on_take_ended(self, _: str) -> None:
         self._sync()
+
+    def _show_sounding(self) -> None:
+        self._on_moved(self._sound.state)
 
     @Slot(object)
     def _on_moved(self, state: PlayerState) -> None:
@@ -214,13 +188,28 @@ class TakesPanel(QWidget):
         self._shown += PAGE
         self._sync()
 
+    @Slot()
+    def focus_current(self) -> None:
+        """Go to the chosen take with the keyboard."""
+        if (strip := self._strips.get(self._current)) is not None:
+            strip.setFocus()
+
+    @Slot()
+    def view_current(self) -> None:
+        """Ask for the chosen take, finished or not, to be shown large."""
+        if self._current:
+            self.view_requested.emit(self._current)
+
     # What is done with takes
 
     @Slot(str)
     def _choose(self, take_id: str) -> None:
+        is_other = take_id != self._current
         self._current = take_id
         for known, strip in self._strips.items():
             strip.set_current(known == take_id)
+        if is_other:
+            self.current_changed.emit(take_id)
 
     @Slot(str)
     def _on_play(self, take_id: str) -> None:
@@ -284,16 +273,13 @@ class TakesPanel(QWidget):
         at = ids.index(take_id)
         return next(iter(ids[at + 1 :] + ids[:at][::-1]), "")
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()))
-        if step is None or self._current not in self._strips:
-            super().keyPressEvent(event)
-            return
+    @Slot(int)
+    def _on_step(self, step: int) -> None:
         strips = self.strips
         at = strips.index(self._strips[self._current]) + step
         if 0 <= at < len(strips):
             strips[at].setFocus()
-            self._area.ensureWidgetVisible(strips[at])
+            self._list.reveal(strips[at])
 
 
 def ask_for_target(parent: QWidget, name: str) -> tuple[Path, WavFormat] | None:

@@ -18,13 +18,14 @@ from PySide6.QtGui import (
     QTextCharFormat,
     QTextCursor,
 )
-from PySide6.QtWidgets import QLabel, QPlainTextEdit, QTextEdit, QToolTip, QWidget
+from PySide6.QtWidgets import QLabel, QTextEdit, QToolTip, QWidget
 
 from app.core.text_warnings import TextWarning, TextWarningKind
 from app.ui.colours import Colours
 from app.ui.icons import icon_pixmap
 from app.ui.labels import ElidedLabel
 from app.ui.metrics import CAPTION, GAP, TIGHT, scaled_font
+from app.ui.plain_edit import PlainEdit
 from app.ui.time_axis import clock
 
 CHECK_AFTER = 150  # milliseconds without typing
@@ -38,7 +39,7 @@ Check: TypeAlias = Callable[[str], Sequence[TextWarning]]
 """Told a text, gives its warnings."""
 
 
-class SpeechEdit(QPlainTextEdit):
+class SpeechEdit(PlainEdit):
     """Plain text with its length in characters and seconds, and with warnings underlined."""
 
     speak_requested = Signal()
@@ -164,6 +165,8 @@ class SpeechEdit(QPlainTextEdit):
         shift = Qt.KeyboardModifier.ShiftModifier
         pressed = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and pressed & control:
+            if event.isAutoRepeat():
+                return  # a key that is held down asks once
             if pressed == control:
                 self.speak_requested.emit()
             elif pressed == control | shift:

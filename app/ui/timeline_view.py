@@ -39,8 +39,9 @@ class TimelineView(QWidget):
 
     def set_expected(self, samples: int) -> None:
         """Leave room for audio of that length while it is made."""
-        self._expected = samples
-        self._refit()
+        if samples != self._expected:
+            self._expected = samples
+            self._refit()
 
     def fit(self) -> None:
         """Show all of the audio."""

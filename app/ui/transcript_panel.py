@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QSignalBlocker, Signal, Slot
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.core.voice_record import Likeness
 from app.studio.clone_state import CloneState
@@ -17,6 +17,7 @@ from app.ui.file_choosers import ChooseFile
 from app.ui.icons import icon
 from app.ui.inline_note import InlineNote, wrapped_label
 from app.ui.metrics import GAP
+from app.ui.plain_edit import PlainEdit
 from app.ui.segments import SegmentedSwitch
 from app.ui.voice_files import local_paths
 from app.ui.window_drops import TEXTS
@@ -48,7 +49,7 @@ class TranscriptPanel(QWidget):
             self,
         )
         self._meaning = wrapped_label(muted=True, parent=self)
-        self._text = QPlainTextEdit(self)
+        self._text = PlainEdit(self)
         self._use_card = QPushButton(icon("copy"), "I read the card", self)
         self._transcribe = QPushButton(icon("wand"), "Transcribe", self)
         self._read = QPushButton(icon("open"), "Read from file…", self)

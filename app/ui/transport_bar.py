@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
@@ -22,13 +23,19 @@ METER_WIDTH: Final = 96
 DEVICE_WIDTH: Final = 230
 VOLUME_WIDTH: Final = 190
 
+ChosenPart: TypeAlias = Callable[[], tuple[int, int] | None]
+"""Gives the samples that were chosen of what is loaded, if there are any."""
+
 
 class TransportBar(QWidget):
     """The player's buttons and numbers; `compared` is the place for comparing two takes."""
 
-    def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, studio: Studio, chosen_part: ChosenPart | None = None, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._studio = studio
+        self._chosen_part = chosen_part or _nothing_chosen
         self._sound = studio.sound
         self._play = tool_button("play", "", self)
         self._stop = tool_button("stop", "Stop and go back to the beginning", self)
@@ -58,12 +65,12 @@ class TransportBar(QWidget):
 
     @Slot()
     def toggle_loop(self) -> None:
-        """Repeat all of it, or play on to the end again."""
+        """Repeat the part that was chosen, else all of it, or play on to the end again."""
         state = self._sound.state
         if state.loop is not None:
             self._sound.set_loop(None)
         elif state.take is not None:
-            self._sound.set_loop((0, state.take.length))
+            self._sound.set_loop(self._chosen_part() or (0, state.take.length))
         self._loop.setChecked(state.loop is None and state.take is not None)
 
     def _build(self) -> None:
@@ -174,6 +181,10 @@ class TransportBar(QWidget):
         if take is not None:
             return f"{take.voice_label}: {take.label}" if take.voice_label else take.label
         return "New recording" if key == "clone" else ""
+
+
+def _nothing_chosen() -> None:
+    """There is no place to choose a part in."""
 
 
 def _times(state: PlayerState) -> str:

@@ -11,15 +11,14 @@ from app.studio.clone_state import CloneState
 from app.studio.cloning import Cloning
 from app.studio.sound import Sound
 from app.ui.chips import FlowLayout
-from app.ui.controls import decimal_box, number_box, tool_button
+from app.ui.controls import decimal_box, number_box
 from app.ui.icons import icon
 from app.ui.live import LiveTimer
 from app.ui.metrics import GAP
 from app.ui.report_card import ReportCard
-from app.ui.shortcuts import key_text
 from app.ui.time_axis import Range, clock
-from app.ui.timeline_view import ZOOM_STEP
 from app.ui.wave_overlay import RangeLook
+from app.ui.wave_tools import WaveTools
 from app.ui.waveform import WaveformView
 
 KEY = "clone"  # under which the player knows the recording
@@ -49,10 +48,7 @@ class TrimPanel(QWidget):
         self._suggest = QPushButton(icon("wand"), "Use the suggestion", self)
         self._all = QPushButton("Use all of it", self)
         self._wave = WaveformView(timer, pool, parent=self)
-        self._zoom_in = tool_button("zoom-in", f"Zoom in ({key_text('+')})", self)
-        self._zoom_out = tool_button("zoom-out", f"Zoom out ({key_text('-')})", self)
-        self._fit = tool_button("zoom-fit", f"Show all of it ({key_text('0')})", self)
-        self._spectrogram = tool_button("spectrogram", "Show the spectrogram", self)
+        self._tools = WaveTools(self._wave, self)
         self._length = QLabel(self)
         self._fade = number_box("Fade at both ends, in milliseconds", 0, MOST_FADE, self)
         self._tail = decimal_box("Silence behind it, in seconds", 0.0, MOST_TAIL, 0.1, self)
@@ -65,7 +61,6 @@ class TrimPanel(QWidget):
     def _build(self) -> None:
         self._wave.set_range_look(RangeLook.TRIM)
         self._wave.setMinimumHeight(LEAST_HEIGHT)
-        self._spectrogram.setCheckable(True)
         self._play.setToolTip("Hear exactly what becomes the voice")
         self._suggest.setToolTip(
             "Choose the part that suits best: 6 to 15 seconds, beginning and ending in a pause"
@@ -77,8 +72,7 @@ class TrimPanel(QWidget):
         view = QHBoxLayout()
         view.setSpacing(0)
         view.addWidget(self._length, 1)
-        for tool in (self._zoom_in, self._zoom_out, self._fit, self._spectrogram):
-            view.addWidget(tool)
+        view.addWidget(self._tools)
         ends = FlowLayout(spacing=GAP)
         self._fade.setSuffix(" ms")
         self._tail.setSuffix(" s")
@@ -100,10 +94,6 @@ class TrimPanel(QWidget):
         self._wave.range_committed.connect(self._on_range)
         self._wave.seek_requested.connect(self._on_seek)
         self._play.clicked.connect(self.play_selection)
-        self._zoom_in.clicked.connect(self._on_zoom_in)
-        self._zoom_out.clicked.connect(self._on_zoom_out)
-        self._fit.clicked.connect(self._wave.fit)
-        self._spectrogram.toggled.connect(self._wave.show_spectrogram)
         self._suggest.clicked.connect(self._cloning.use_suggestion)
         self._all.clicked.connect(self._cloning.clear_range)
         self._fade.valueChanged.connect(self._on_ends)
@@ -163,14 +153,6 @@ class TrimPanel(QWidget):
             self._cloning.clear_range()
         else:
             self._cloning.set_range(chosen.start, chosen.end)
-
-    @Slot()
-    def _on_zoom_in(self) -> None:
-        self._wave.zoom(ZOOM_STEP)
-
-    @Slot()
-    def _on_zoom_out(self) -> None:
-        self._wave.zoom(1 / ZOOM_STEP)
 
     @Slot()
     def _on_ends(self) -> None:

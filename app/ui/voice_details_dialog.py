@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QFrame,
     QLabel,
-    QPlainTextEdit,
     QScrollArea,
     QVBoxLayout,
     QWidget,
@@ -24,6 +23,7 @@ from app.ui.dialogs import SaveButtons
 from app.ui.inline_note import InlineNote, wrapped_label
 from app.ui.language_box import LanguageBox
 from app.ui.metrics import CAPTION, GAP, ROOM, TIGHT, scaled_font
+from app.ui.plain_edit import PlainEdit
 from app.ui.voice_look import origin_lines, second_line, voice_colour
 from app.ui.voice_tags_dialog import TagField
 
@@ -44,7 +44,7 @@ class VoiceDetailsDialog(QDialog):
         self._tags = TagField(details.tags, tags_in_use)
         self._language = LanguageBox()
         self._language.choose(details.language)
-        self._note = QPlainTextEdit(details.note)
+        self._note = PlainEdit(details.note)
         self._note.setAccessibleName("Note")
         self._note.setPlaceholderText("What the voice is good for, where it has been used")
         self._note.setTabChangesFocus(True)

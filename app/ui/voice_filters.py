@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from PySide6.QtCore import QEvent, QSignalBlocker, Qt, QTimer, Signal, Slot
@@ -38,6 +39,15 @@ CHIP_CHARACTERS: Final = 26
 CHIP_AREA: Final = 190  # greatest height, from which on it scrolls
 
 
+@dataclass(frozen=True)
+class VoiceChips:
+    """What the list is filtered by, the searched words aside."""
+
+    kinds: frozenset[str] = frozenset()
+    language: str = ""
+    tags: frozenset[str] = frozenset()
+
+
 class VoiceFilterBar(QWidget):
     """Says which voices are to be shown, and in which order."""
 
@@ -47,6 +57,8 @@ class VoiceFilterBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._language = ""
+        self._has_voices = False
+        self._wanted: VoiceChips | None = None  # as soon as there are
         self._search = _SearchField(self)
         self._search.textChanged.connect(self.changed)
         self._search.down_pressed.connect(self.list_requested)
@@ -102,6 +114,18 @@ class VoiceFilterBar(QWidget):
         return VoiceOrder(self._order.currentData())
 
     @property
+    def chips(self) -> VoiceChips:
+        """What was chosen, or will be as soon as there are voices."""
+        if self._wanted is not None:
+            return self._wanted
+        return VoiceChips(self._kinds.chosen, self._language, self._tags.chosen)
+
+    def want_chips(self, chips: VoiceChips) -> None:
+        """Choose these as soon as there are voices, as far as they are offered then."""
+        self._wanted = chips
+        self._take_wanted()
+
+    @property
     def wants_damaged(self) -> bool:
         """Whether only damaged folders are wanted."""
         return DAMAGED in self._kinds.chosen
@@ -123,15 +147,16 @@ class VoiceFilterBar(QWidget):
         self._tags.set_chips((tag, chip_label(tag)) for tag in listing.tags)
         self._captions[self._languages].setVisible(bool(languages))
         self._captions[self._tags].setVisible(bool(listing.tags))
+        self._has_voices = bool(listing.voices or listing.damaged)
+        self._take_wanted()
         self._show_chips()
 
     def show_all(self) -> None:
         """Filter by nothing; `changed` tells once."""
+        self._wanted = None
         with QSignalBlocker(self):
             self._search.clear()
-            self._language = ""
-            for bar in (self._kinds, self._languages, self._tags):
-                bar.set_chosen(())
+        self._choose(VoiceChips())
         self._show_chips()
         self.changed.emit()
 
@@ -144,6 +169,19 @@ class VoiceFilterBar(QWidget):
         """Let words be typed."""
         self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._search.selectAll()
+
+    def _take_wanted(self) -> None:
+        if self._wanted is not None and self._has_voices:
+            wanted, self._wanted = self._wanted, None
+            self._choose(wanted)
+
+    def _choose(self, chips: VoiceChips) -> None:
+        """Choose chips without a signal; those that are not offered are no filter."""
+        with QSignalBlocker(self):
+            self._kinds.set_chosen(chips.kinds)
+            self._languages.set_chosen((chips.language,))
+            self._language = next(iter(self._languages.chosen), "")
+            self._tags.set_chosen(chips.tags)
 
     @property
     def _count(self) -> int:

@@ -48,11 +48,11 @@ class VoicesPanel(QWidget):
         self,
         voices: Voices,
         sound: Sound,
-        deleted: Deleted | None = None,
+        deleted: Deleted,
         places: VoicePlaces | None = None,
         parent: QWidget | None = None,
     ) -> None:
-        """`deleted` is what the trash shows, by default the deleted voices alone."""
+        """`deleted` is what the trash shows."""
         super().__init__(parent)
         self._voices = voices
         self._current_key = ""
@@ -60,7 +60,7 @@ class VoicesPanel(QWidget):
         self._sorted: tuple[LibraryVoice, ...] = ()
         self._sorted_from: tuple[VoiceListing, VoiceOrder] | None = None
         self.actions_of_voices = VoiceActions(
-            voices, sound, places or SystemVoicePlaces(), deleted or voices, self
+            voices, sound, places or SystemVoicePlaces(), deleted, self
         )
         self._model = VoiceListModel(self)
         self._build()

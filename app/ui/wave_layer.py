@@ -252,13 +252,15 @@ def _draw_clip_marks(
 def _draw_frequencies(painter: QPainter, key: LayerKey, area: QRectF, rate: int) -> None:
     top = top_frequency(rate)
     metrics = QFontMetricsF(painter.font())
+    taken = area.bottom()  # from there down
     for frequency in FREQUENCIES:
         y = area.bottom() - float(mel(frequency) / mel(top)) * area.height()
         text = f"{frequency // 1000} kHz" if frequency >= 1000 else f"{frequency} Hz"
         width = metrics.horizontalAdvance(text) + 8
         box = QRectF(area.right() - width - 4, y - metrics.height() / 2, width, metrics.height())
-        if frequency >= top or not area.contains(box):
+        if frequency >= top or not area.contains(box) or box.bottom() > taken:
             continue
+        taken = box.top()
         painter.fillRect(box, translucent(key.colours.field, 0.75))
         painter.setPen(QColor(key.colours.text))
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)

@@ -106,7 +106,9 @@ class WaveformView(WaveDisplay):
         self.update()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        if self._look is RangeLook.LOOP and self._range is not None and not self._compact:
+        if self._compact:
+            event.ignore()  # for the strip it lies in
+        elif self._look is RangeLook.LOOP and self._range is not None:
             self._choose(None)
 
     def leaveEvent(self, event: QEvent) -> None:

@@ -28,6 +28,10 @@ ICONS: Final = {
     "cancel": "stop",
 }
 OWN: Final = (
+    ("new-session", "New session"),
+    ("open-session", "Open a session"),
+    ("rename-session", "Rename this session"),
+    ("large-take", "Show the take large, or small again"),
     ("new-panels", "Arrange the panels as at first"),
     ("log", "Show the log"),
     ("about", "About voice studio"),
@@ -48,7 +52,8 @@ class WindowActions:
             self._actions[name] = QAction(text, window)
         for name, picture in ICONS.items():
             self._actions[name].setIcon(icon(picture))
-        for name in ("models", "open", "preferences"):
+        sessions = ("new-session", "open-session", "rename-session")
+        for name in ("models", "open", "preferences", *sessions):
             self._actions[name].setText(f"{self._actions[name].text()}…")
         self._actions["about"].setMenuRole(QAction.MenuRole.AboutRole)
         self._actions["preferences"].setMenuRole(QAction.MenuRole.PreferencesRole)
@@ -82,15 +87,15 @@ class WindowActions:
 
     def fill_menu_bar(self, panels: tuple[QAction, ...]) -> None:
         """Make the menus; `panels` show and hide the docks."""
-        self._menu("&File", "models", "open", None, "preferences", None, "quit")
+        sessions = ("new-session", "open-session", "rename-session")
+        self._menu("&File", *sessions, None, "models", "open", None, "preferences", None, "quit")
         self._menu("&Edit", "undo", "redo", None, "find")
         voice = self._menu("&Voice", "speak", "takes", "cancel", None, "record", None)
         voice.addMenu(self.voice_menu)
         voice.addSeparator()
         voice.addActions([self._actions["play"], self._actions["loop"]])
         view = self._menu("V&iew", "tab-1", "tab-2", "tab-3", None)
-        for panel in panels:
-            view.addAction(panel)
+        view.addActions([self._actions["large-take"], *panels])
         view.addAction(self._actions["new-panels"])
         view.addSeparator()
         view.addMenu("&Theme").addActions(self.themes.actions())

@@ -7,13 +7,17 @@ from typing import Final
 from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtWidgets import QDialog, QWidget
 
+from app.core.settings import Settings
+from app.core.storage import timestamp
 from app.core.takes import Take
 from app.studio.studio import Studio
 from app.ui.about_dialog import AboutDialog, find_parts, find_version
+from app.ui.dialogs import open_dialog
 from app.ui.help_dialog import HelpDialog
 from app.ui.lock_dialog import LockDialog
 from app.ui.model_dialog import ModelDialog, ask_for_folder
 from app.ui.preferences_dialog import Choices, Preferences, PreferencesDialog
+from app.ui.session_dialogs import NameDialog, SessionsDialog
 
 DEVICES: Final = (
     ("auto", "Automatic"),
@@ -37,6 +41,7 @@ class WindowDialogs(QObject):
         self._window = window
         self._open: dict[type[QDialog], QDialog] = {}
         studio.sound.devices_changed.connect(self._on_devices)
+        studio.preferences.changed.connect(self._on_settings)
 
     @Slot()
     def show_models(self) -> None:
@@ -65,19 +70,40 @@ class WindowDialogs(QObject):
             ask_for_folder,
             self._window,
         )
-
         dialog.changed.connect(self._on_preferences)
         dialog.refresh_requested.connect(sound.look_for_devices)
         self._show(dialog)
+
+    @Slot()
+    def show_sessions(self) -> None:
+        if not self._raise(SessionsDialog):
+            dialog = SessionsDialog(self._studio.sessions, self._window)
+            dialog.chosen.connect(self._studio.sessions.open)
+            self._show(dialog)
+
+    @Slot()
+    def ask_for_session(self) -> None:
+        """Ask for the name of a new session, and go on in it."""
+        name = f"Session {timestamp()[:10]}"
+        dialog = NameDialog("New session", name, "Begin", self._window)
+        dialog.accepted.connect(lambda: self._studio.sessions.create(dialog.name))
+        open_dialog(dialog)
+
+    @Slot()
+    def ask_to_rename(self) -> None:
+        """Ask for another name of the open session."""
+        session = self._studio.session
+        dialog = NameDialog("Rename the session", session.session.name, "Rename", self._window)
+        dialog.accepted.connect(lambda: session.rename(dialog.name))
+        open_dialog(dialog)
 
     def ask_to_lock(self, take: Take) -> None:
         """Ask for a name and make the voice of a designed take one of the library."""
         dialog = LockDialog(
             take, has_base_model=bool(self._studio.models.base_talkers), parent=self._window
         )
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.accepted.connect(lambda: self._studio.designing.lock(take, dialog.name))
-        dialog.open()
+        open_dialog(dialog)
 
     @Slot(object)
     def _on_preferences(self, preferences: Preferences) -> None:
@@ -95,6 +121,13 @@ class WindowDialogs(QObject):
             device=wanted.device,
             precision=wanted.precision,
         )
+
+    @Slot(object)
+    def _on_settings(self, settings: Settings) -> None:
+        """What is changed elsewhere meanwhile must not be changed back by the next choice."""
+        dialog = self._open.get(PreferencesDialog)
+        if isinstance(dialog, PreferencesDialog):
+            dialog.follow(Preferences.of(settings))
 
     @Slot()
     def _on_devices(self) -> None:

@@ -38,6 +38,7 @@ class WindowMessages(QObject):
         studio.problem.connect(self.tell_problem)
         studio.notice.connect(self.tell_note)
         studio.session.saved_as.connect(self._on_saved)
+        banner.closed.connect(self._on_closed)
 
     @Slot(object)
     def tell_problem(self, error: ExplainedError) -> None:
@@ -56,6 +57,12 @@ class WindowMessages(QObject):
             self._banner.withdraw(last)
         self._last_note = notice
         self._banner.tell(notice)
+
+    @Slot(object)
+    def _on_closed(self, notice: Notice) -> None:
+        """Let go of what a note could have brought back: a recording may be large."""
+        if notice is self._last_note:
+            self._last_note = None
 
     @Slot(object)
     def _on_saved(self, path: Path) -> None:

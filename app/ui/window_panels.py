@@ -6,15 +6,16 @@ import binascii
 from base64 import b64decode, b64encode
 from typing import Final
 
-from PySide6.QtCore import QByteArray, QSize, Qt
+from PySide6.QtCore import QByteArray, QSize, Qt, Slot
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QSplitter, QTabWidget, QWidget
 
 from app.ui.metrics import GAP
 
 LAYOUT_VERSION: Final = 1  # of what is remembered; panels of another version stay where they are
 SIDE_WIDTHS: Final = (254, 256)
 TAKES_HEIGHT: Final = 170
+LARGE_TAKE_HEIGHT: Final = 320
 
 
 class WindowPanels(QMainWindow):
@@ -40,6 +41,7 @@ class WindowPanels(QMainWindow):
         self.voices = self._dock("Voices", voices, area.LeftDockWidgetArea)
         self.settings = self._dock("Settings", settings, area.RightDockWidgetArea)
         self.takes = self._dock("Takes", takes, area.BottomDockWidgetArea)
+        self._height_before = TAKES_HEIGHT
         self._resize_docks()
         self._first_state = self.saveState(LAYOUT_VERSION)
 
@@ -64,6 +66,18 @@ class WindowPanels(QMainWindow):
             dock.show()
         self._resize_docks()
 
+    @Slot()
+    def make_room(self) -> None:
+        """Make the takes higher, for one of them is shown large."""
+        self._height_before = self.takes.height()
+        height = max(self._height_before, LARGE_TAKE_HEIGHT)
+        self.resizeDocks([self.takes], [height], Qt.Orientation.Vertical)
+
+    @Slot()
+    def give_room_back(self) -> None:
+        """Make the takes as high as they were before."""
+        self.resizeDocks([self.takes], [self._height_before], Qt.Orientation.Vertical)
+
     def _resize_docks(self) -> None:
         sides = Qt.Orientation.Horizontal
         self.resizeDocks([self.voices, self.settings], list(SIDE_WIDTHS), sides)
@@ -83,6 +97,17 @@ class WindowPanels(QMainWindow):
 
     def sizeHint(self) -> QSize:
         return QSize(1280, 700)
+
+
+def shown_together(above: QWidget, below: QWidget) -> QSplitter:
+    """Two views in one panel; `above` may be hidden, and has most of the room when it is not."""
+    splitter = QSplitter(Qt.Orientation.Vertical)
+    splitter.addWidget(above)
+    splitter.addWidget(below)
+    splitter.setChildrenCollapsible(False)
+    splitter.setStretchFactor(0, 2)
+    splitter.setStretchFactor(1, 1)
+    return splitter
 
 
 def encoded(state: QByteArray) -> str:

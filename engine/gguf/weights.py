@@ -21,7 +21,11 @@ from engine.types import CancelToken, Progress
 Shape: TypeAlias = tuple[int, ...]
 
 PIECE_BYTES: Final = 2 << 20
-"""Stored bytes read and unpacked at a time: the pace of progress and cancelling."""
+"""Stored bytes read at a time: the pace of progress and cancelling."""
+
+UNPACKED_VALUES: Final = 1 << 16
+"""Values unpacked at a time. The intermediate ones stay in the cache; larger ones that come and go
+between tensors that stay would tear holes of hundreds of megabytes into the memory."""
 
 _LISTED_NAMES: Final = 10
 _OTHER_KIND: Final = "It was made for another program or another version: download it again."
@@ -47,6 +51,13 @@ class _Source:
         self._done = 0
         self._progress = progress
         self._cancel = cancel
+        self._staging = torch.empty(0, dtype=torch.uint8)
+
+    def staging(self, size: int) -> Tensor:
+        """Memory for stored bytes, uint8 [size]: the same one every time."""
+        if size > self._staging.numel():
+            self._staging = torch.empty(max(size, PIECE_BYTES), dtype=torch.uint8)
+        return self._staging[:size]
 
     def read(self, info: TensorInfo, start: int, target: Tensor) -> None:
         """Fill `target`, uint8 [n] in main memory, from byte `start` of the tensor."""
@@ -91,14 +102,17 @@ class StoredTensor:
         block = BLOCKS[self.type]
         blocks_per_piece = PIECE_BYTES // block.block_bytes
         piece_elements = blocks_per_piece * block.block_size
-        staging = torch.empty(
-            min(blocks_per_piece * block.block_bytes, self._info.nbytes), dtype=torch.uint8
-        )
+        unpacked_bytes = UNPACKED_VALUES // block.block_size * block.block_bytes
+        staging = self._source.staging(min(blocks_per_piece * block.block_bytes, self._info.nbytes))
         start = 0
         for part in torch.split(values, piece_elements):
             stored = staging[: part.numel() // block.block_size * block.block_bytes]
             self._source.read(self._info, start, stored)
-            part.copy_(block.dequantize(stored.to(values.device).unsqueeze(0)).squeeze(0))
+            packed = torch.split(stored.to(values.device), unpacked_bytes)
+            for values_here, bytes_here in zip(
+                torch.split(part, UNPACKED_VALUES), packed, strict=True
+            ):
+                values_here.copy_(block.dequantize(bytes_here.unsqueeze(0)).squeeze(0))
             start += stored.numel()
         return values.reshape(self.shape)
 
@@ -108,7 +122,7 @@ class StoredTensor:
         The last one may end within a unit. The next piece takes the memory of the one before.
         """
         size = max(1, PIECE_BYTES // unit) * unit
-        staging = torch.empty(min(size, self._info.nbytes), dtype=torch.uint8)
+        staging = self._source.staging(min(size, self._info.nbytes))
         for start in range(0, self._info.nbytes, size):
             piece = staging[: self._info.nbytes - start]
             self._source.read(self._info, start, piece)

@@ -69,11 +69,8 @@ def library_path(name: str, folder: Path = FOLDER) -> Path:
 def find_compiler() -> str | None:
     """The C++ compiler to use: what CXX names, else g++ or clang++."""
     named = os.environ.get("CXX")
-    return next(
-        (found for name in ([named] if named else ["g++", "clang++", "c++"])
-         if (found := shutil.which(name))),
-        None,
-    )
+    names = [named] if named else ["g++", "clang++", "c++"]
+    return next((found for name in names if (found := shutil.which(name))), None)
 
 
 def build(folder: Path = FOLDER) -> Built:

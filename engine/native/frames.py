@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from engine.errors import no_numbers
 from engine.gguf.blocks import BLOCKS
 from engine.gguf.header import TensorType
-from engine.native.packed import READ_TYPES, PackedLinear
+from engine.native.packed import PackedLinear
 from engine.native.stack import NativeStack
 from engine.native.structures import Drawing, Matrix, PredictorWeights, Table
 from engine.nn.attention import KeyValueCache

@@ -15,6 +15,9 @@ from engine.native.structures import Q4, Q8, Matrix
 
 GROUP_ROWS = 16  # rows that lie side by side
 
+KEPT_TYPES = frozenset({TensorType.Q8_0, TensorType.Q4_K})
+"""Types whose values a packed matrix keeps."""
+
 READ_TYPES = frozenset(
     {
         TensorType.F32,
@@ -116,5 +119,3 @@ class PackedLinear(nn.Module):
             made.data_ptr(),
         )
         return made
-
-

@@ -57,7 +57,7 @@ class NativeStack:
         self, x: Tensor, cache: KeyValueCache, after_block: AfterBlock | None = None
     ) -> Tensor:
         hidden = x.float().clone(memory_format=torch.contiguous_format)  # worked on in place
-        lanes, length, _ = hidden.shape
+        length = hidden.shape[1]
         buffers = self.buffers(cache, length)
         count = len(self._parts.blocks)
         passes = [(0, count)] if after_block is None else [(i, i + 1) for i in range(count)]

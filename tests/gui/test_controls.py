@@ -6,9 +6,11 @@ import itertools
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
+    QApplication,
     QComboBox,
     QLabel,
     QLineEdit,
@@ -21,7 +23,14 @@ from pytestqt.qtbot import QtBot
 
 from app.audio.backend import Device
 from app.ui.chips import ChipBar
-from app.ui.controls import DeviceBox, VolumeSlider, decimal_box, main_button, number_box
+from app.ui.controls import (
+    DeviceBox,
+    ElidedCombo,
+    VolumeSlider,
+    decimal_box,
+    main_button,
+    number_box,
+)
 from app.ui.labels import BusyLabel, ElidedLabel
 from app.ui.seed_box import GREATEST, SeedBox
 from app.ui.theme import Appearance
@@ -180,6 +189,37 @@ def test_a_long_label_is_cut_and_shown_in_the_tooltip(theme: Appearance, qtbot: 
     qtbot.addWidget(middle)
     middle.resize(80, 20)
     assert middle.shown_text.endswith("wav")
+
+
+def test_a_label_keeps_the_tooltip_that_it_was_given(qtbot: QtBot, theme: Appearance) -> None:
+    given, plain = ElidedLabel("short"), ElidedLabel("a sentence that is longer than its place")
+    given.setToolTip("More about it")
+    for label in (given, plain):
+        qtbot.addWidget(label)
+        label.resize(80, 20)
+        QApplication.sendEvent(label, QHelpEvent(QEvent.Type.ToolTip, QPoint(), QPoint()))
+    assert given.toolTip() == "More about it"
+    assert plain.toolTip() == plain.text()
+    plain.setText("short")
+    QApplication.sendEvent(plain, QHelpEvent(QEvent.Type.ToolTip, QPoint(), QPoint()))
+    assert plain.toolTip() == ""
+
+
+def test_a_long_device_is_shortened_in_its_middle(qtbot: QtBot, theme: Appearance) -> None:
+    box = DeviceBox("output")
+    qtbot.addWidget(box)
+    name = "Family 17h/19h HD Audio Controller (USB headset)"
+    box.set_devices([speaker(name)], f"ALSA/{name}")
+    box.resize(200, 32)
+    box.show()
+    combo = box.findChildren(ElidedCombo)[0]
+    assert "…" in combo.shown_text
+    assert combo.shown_text.startswith("Fam")
+    assert combo.shown_text.endswith("set)")
+    assert combo.fontMetrics().horizontalAdvance(combo.shown_text) < combo.width()
+    combo.showPopup()
+    assert combo.view().width() > combo.fontMetrics().horizontalAdvance(name)
+    combo.hidePopup()
 
 
 def test_a_busy_label_shows_only_while_something_is_done(theme: Appearance, qtbot: QtBot) -> None:

@@ -15,6 +15,7 @@ from app.core.takes import Take, TakeEnding, TakeRequest
 from app.core.voice_record import LibraryVoice, VoiceDetails, VoiceKind
 from app.core.voices import VoiceParts
 from app.jobs.work import Openers
+from app.studio.voice_making import MakingState
 from engine import Family, ModelPair, describe_model, open_engine
 from engine.audio import read_audio
 from engine.voices import read_codes, read_embedding
@@ -172,6 +173,39 @@ def test_completing_that_was_cancelled_is_taken_up_again(
         shop.voices.refresh()
     assert shop.voices.listing.voices[0].files.widths == (WIDTH,)
     assert not shop.heard.problems
+    shop.close()
+
+
+def test_learning_says_how_far_it_is_and_can_be_stopped(
+    qtbot: QtBot, tmp_path: Path, data: Path
+) -> None:
+    gate = threading.Event()
+    shop = Workshop(tmp_path / "home", openers=fake_opener(gate=gate).openers)
+    told: list[MakingState] = []
+    shop.maker.changed.connect(told.append)
+    models = fake_models(shop.paths.models)
+    shop.models.look()
+    shop.flush()
+    shop.models.load(models.voice_design)  # the engine's thread waits at the gate
+    voices = [add_clip(shop, name, data, "Words.") for name in ("Anna", "Ben")]
+    qtbot.waitUntil(lambda: bool(shop.maker.state.name))
+    assert shop.maker.state.sentence == "Learning the voice Anna"
+    assert shop.maker.stop()
+    assert shop.maker.state.sentence == ""
+    assert "first time" in shop.heard.sentences[-1]
+    gate.set()
+    qtbot.waitUntil(lambda: not len(shop.queue))
+    shop.voices.set_favourite(voices[0], True)
+    shop.flush()
+    assert not shop.maker.stop(), "what somebody has stopped does not begin again by itself"
+    assert len(shop.designing.pending) == 2
+
+    made: list[object] = []
+    samples = read_audio(data / "clip_a.wav").samples
+    shop.maker.make(samples, "Cleo", with_codes=True, done=made.append, failed=made.append)
+    qtbot.waitUntil(lambda: bool(made))
+    steps = [state.sentence for state in told if state.name == "Cleo" and state.total]
+    assert steps == [f"Learning the voice Cleo, step {step} of 2" for step in (1, 2)]
     shop.close()
 
 

@@ -24,7 +24,7 @@ from app.jobs.messages import (
     Stopped,
 )
 from app.jobs.queue import JobQueue
-from app.jobs.work import Call, Job, LoadModel, Speak, UnloadModel
+from app.jobs.work import Host, Job, LoadModel, Report, Speak, UnloadModel
 from app.jobs.worker import EngineWorker
 from engine import CancelToken, ModelFileError, ModelPair, SpeechRequest
 from tests.fakes import CODEC, CUSTOM_VOICE, DATA, FakeOpener, FakeSink, Pace, fake_opener
@@ -250,10 +250,20 @@ def test_a_job_that_comes_too_late_ends_too(rig: Rig, qtbot: QtBot) -> None:
     assert len(rig.queue) == 0
 
 
+@dataclass(frozen=True)
+class Noted(Job):
+    """Notes the thread that it runs on."""
+
+    threads: list[threading.Thread]
+
+    def run(self, job: int, host: Host, token: CancelToken, report: Report) -> None:
+        self.threads.append(threading.current_thread())
+
+
 def test_no_thread_is_left(qtbot: QtBot) -> None:
     threads: list[threading.Thread] = []
     queue = JobQueue(fake_opener().openers)
-    queue.submit(Call(lambda token, report: threads.append(threading.current_thread())))
+    queue.submit(Noted(threads))
     qtbot.waitUntil(lambda: bool(threads))
     assert threads[0] is not threading.current_thread()
     assert queue.close()

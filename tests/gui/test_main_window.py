@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -14,13 +15,22 @@ import soundfile
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QThreadPool, QUrl
 from PySide6.QtGui import QColor, QDropEvent, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QDialog, QMenu, QPushButton, QTabBar, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QComboBox,
+    QDialog,
+    QMenu,
+    QPushButton,
+    QTabBar,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from app.audio.backend import SoundDeviceError
 from app.core.presets import Preset, preset_sampling
 from app.core.settings import Theme
 from app.core.takes import Take, TakeEnding, TakeRequest
+from app.core.voice_record import VoiceOrder
 from app.studio.models import ModelStatus
 from app.studio.notes import Note
 from app.studio.speech_state import SpeechPhase
@@ -39,6 +49,7 @@ from app.ui.window_drops import Drop, sorted_out
 from app.ui.window_panels import decoded, encoded
 from engine import ExplainedError, Family, Layout, ModelFileError, ModelPair, Sampling
 from tests.fakes import FakeModels, FakeOpener, Pace
+from tests.gui.voice_shelf import Shelf
 
 LEFT = Qt.MouseButton.LeftButton
 TEXT = "The kettle was singing when the rain began."
@@ -270,6 +281,58 @@ def test_dialogs_open_once(window: MainWindow, keys: str, kind: type[QDialog]) -
     window.findChildren(kind)[0].reject()
     window.keys[name].trigger()
     assert open_dialogs(window) == [kind]
+
+
+def test_what_is_changed_beside_the_preferences_is_not_changed_back(
+    qtbot: QtBot, window: MainWindow, studio: Studio
+) -> None:
+    window.keys["preferences"].trigger()
+    dialog = window.findChildren(PreferencesDialog)[0]
+    studio.preferences.update(theme=Theme.LIGHT, model_folders=(studio.paths.data,))
+    assert dialog.preferences.theme is Theme.LIGHT
+    size = next(each for each in dialog.findChildren(QComboBox) if each.accessibleName() == "Size")
+    size.setCurrentIndex(2)
+    size.activated.emit(2)
+    settings = studio.preferences.settings
+    assert (settings.scale, settings.theme) == (1.25, Theme.LIGHT)
+    assert settings.model_folders == (studio.paths.data,)
+
+
+def test_sort_order_and_filters_are_remembered(make: Make, studio: Studio) -> None:
+    shelf = Shelf(studio)
+    shelf.put("Anna", tags=("calm",), language="german")
+    shelf.put("Ben", favourite=True)
+    first = make()
+    shelf.show()
+    first.voices.filters.set_order(VoiceOrder.NEWEST)
+    chips = {each.text(): each for each in first.voices.filters.findChildren(QPushButton)}
+    chips["calm"].click()
+    chips["German"].click()
+    first.close()
+    settings = studio.preferences.settings
+    assert (settings.voice_order, settings.voice_tags) == (VoiceOrder.NEWEST, ("calm",))
+    second = make()  # the library is known by now
+    assert second.voices.filters.order is VoiceOrder.NEWEST
+    assert second.voices.filters.filter == first.voices.filters.filter
+    second.voices.filters.show_all()
+    assert studio.preferences.settings.voice_tags == ()
+    assert studio.preferences.settings.voice_language == ""
+
+
+def test_a_note_that_is_closed_lets_go_of_what_it_would_bring_back(
+    window: MainWindow, studio: Studio
+) -> None:
+    class Recording:
+        def bring_back(self) -> None:
+            """Never called here."""
+
+    recording = Recording()
+    held = ref(recording)
+    studio.notice.emit(Note("The draft was discarded.", "", "Undo", recording.bring_back))
+    del recording
+    assert held() is not None
+    window.banner.dismiss()
+    assert held() is None
 
 
 def test_every_action_of_the_table_does_something(window: MainWindow) -> None:

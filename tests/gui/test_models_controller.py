@@ -30,6 +30,7 @@ from tests.fakes import (
     FakeOpener,
     FakeSink,
     Pace,
+    Waits,
     fake_models,
     fake_opener,
 )
@@ -226,6 +227,23 @@ def test_cancelling_leaves_no_model(rig: Rig, shelf: FakeModels, qtbot: QtBot) -
     assert len(rig.opener.opened) == 1
     assert rig.settings.settings.talker is None
     assert not rig.problems
+
+
+def test_a_load_that_is_cancelled_before_it_begins_releases_the_model_before_it(
+    rig: Rig, shelf: FakeModels, qtbot: QtBot
+) -> None:
+    rig.models.load(shelf.custom_voice)
+    loaded(rig, qtbot)
+    gate = threading.Event()
+    rig.queue.submit(Waits(gate))
+    rig.models.load(shelf.base)
+    qtbot.waitUntil(lambda: len(rig.queue) == 2)
+    rig.models.cancel()
+    assert rig.models.state == ModelState()
+    gate.set()
+    settle(rig, qtbot)
+    (engine,) = rig.opener.engines
+    assert engine() is None
 
 
 def test_a_failed_load_says_what_failed(rig: Rig, shelf: FakeModels, qtbot: QtBot) -> None:

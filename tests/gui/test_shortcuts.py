@@ -157,6 +157,14 @@ def test_keys_of_widgets_make_no_action(window: Window) -> None:
         make_action("wave-step", window)
 
 
+def test_a_key_that_is_held_down_only_repeats_undo(window: Window) -> None:
+    for row in SHORTCUTS:
+        if row.is_action:
+            action = make_action(row.name, window)
+            assert action.autoRepeat() == (row.name in ("undo", "redo"))
+            window.removeAction(action)
+
+
 def test_tooltips_name_the_key() -> None:
     assert with_key("Play", "play") == f"Play ({key_text('Space')})"
     assert shortcut("help").keys == ("F1",)

@@ -292,6 +292,15 @@ def test_what_cannot_be_spoken_says_so_at_once(desk: Desk) -> None:
     assert not desk.speech.live
 
 
+def test_no_more_takes_wait_than_the_window_can_show(desk: Desk) -> None:
+    desk.load(pace=Pace(gate=threading.Event()))
+    asked = [desk.speech.speak(SPEAKER, range(8), "Vivian") for _ in range(14)]
+    assert [len(ids) for ids in asked] == [8] * 12 + [0] * 2
+    assert desk.problems[-1].message == "96 takes are waiting already."
+    desk.speech.cancel()
+    desk.finish()
+
+
 def test_a_failure_keeps_what_was_made(desk: Desk) -> None:
     error = ExplainedError("The card is gone.", "Put it back.")
     desk.load(pace=Pace(frames=50, fails_at=20, error=error))

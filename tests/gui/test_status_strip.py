@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -19,7 +20,7 @@ from app.ui.model_words import device_name, speed_text
 from app.ui.status_strip import NO_MODEL, StatusStrip
 from app.ui.theme import Appearance
 from engine import Family
-from tests.fakes import FakeModels, FakeOpener, Pace
+from tests.fakes import FakeModels, FakeOpener, Pace, Waits
 
 LEFT = Qt.MouseButton.LeftButton
 LINE = TakeRequest("A line of some length to speak.", Family.CUSTOM_VOICE, speaker="serena")
@@ -132,3 +133,23 @@ def test_devices_have_names_for_people() -> None:
         "Apple GPU",
         "xpu",
     ]
+
+
+def test_learning_a_voice_is_shown_and_stopped(
+    qtbot: QtBot, strip: StatusStrip, studio: Studio, model_files: FakeModels
+) -> None:
+    studio.models.look()
+    assert studio.background.flush()
+    gate, ends = threading.Event(), list[object]()
+    studio.queue.submit(Waits(gate))
+    samples = np.full(24_000, 0.1, np.float32)
+    for name in ("Edith", "Anna"):
+        studio.maker.make(samples, name, with_codes=False, done=ends.append, failed=ends.append)
+    assert "Learning the voice Edith, 1 more waiting" in words(strip)
+    assert strip.is_busy
+    QTest.mouseClick(button(strip, "Cancel"), LEFT)
+    assert ends == [None, None]
+    assert not strip.is_busy
+    assert "Learning" not in words(strip)
+    gate.set()
+    qtbot.waitUntil(lambda: not len(studio.queue))

@@ -13,12 +13,13 @@ from pytestqt.qtbot import QtBot
 from app.audio.journal import Journal, JournalNote
 from app.audio.null import NullBackend
 from app.core.paths import studio_paths
+from app.core.session import Draft
 from app.core.storage import StorageError
 from app.core.voice_record import VoiceDetails, VoiceKind
 from app.core.voices import VoiceParts
 from app.studio.models import ModelStatus
 from app.studio.notes import Note
-from app.studio.studio import RECORDINGS, Studio
+from app.studio.studio import CLONE_TAB, RECORDINGS, Studio
 from engine import ExplainedError
 from tests.fakes import FakeModels, FakeOpener
 
@@ -61,6 +62,20 @@ def test_it_begins_with_all_that_is_there(
     assert [device.name for device in studio.sound.outputs] == ["No sound"]
     assert not told.problems
     assert not told.notes
+
+
+def test_the_voice_that_was_chosen_comes_back(studio: Studio) -> None:
+    for name in ("Anna", "Ben"):
+        voice = studio._library.create(
+            VoiceDetails(name, VoiceKind.CLONE),
+            VoiceParts(embeddings=(np.ones(64, np.float32),)),
+        )
+    studio.session.set_draft(CLONE_TAB, Draft(voice_id=voice.id))
+    studio.begin()
+    assert studio.background.flush()
+    selected = studio.voices.selected
+    assert selected is not None
+    assert selected.name == "Ben"
 
 
 def test_an_empty_home_is_no_problem(studio: Studio, qtbot: QtBot) -> None:

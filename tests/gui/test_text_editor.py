@@ -7,16 +7,19 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent, QHelpEvent, QTextCharFormat
+from PySide6.QtGui import QDropEvent, QHelpEvent, QKeyEvent, QTextCharFormat
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QToolTip, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.core.estimates import estimate_speech
 from app.core.settings import Theme
+from app.core.text_files import LONGEST_FIELD, read_text_file
 from app.core.text_warnings import TextWarning, TextWarningKind, text_warnings
+from app.core.transcripts import LONGEST_TRANSCRIPT
 from app.ui.text_editor import SpeechEdit
 from app.ui.theme import Appearance
+from engine import RequestError
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 SHIFT = Qt.KeyboardModifier.ShiftModifier
@@ -151,6 +154,39 @@ def test_control_and_enter_speak(make_edit: MakeEdit, qtbot: QtBot) -> None:
     assert edit.toPlainText() == "text"
     QTest.keyClick(edit, Qt.Key.Key_Return)
     assert edit.toPlainText() == "\ntext"
+
+
+def test_a_key_that_is_held_down_asks_once(make_edit: MakeEdit, qtbot: QtBot) -> None:
+    edit = make_edit("text")
+    event = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Return, CONTROL, "", True)
+    with qtbot.assertNotEmitted(edit.speak_requested):
+        QApplication.sendEvent(edit, event)
+    assert edit.toPlainText() == "text"
+
+
+def test_more_than_fits_is_not_pasted_but_said(make_edit: MakeEdit, qtbot: QtBot) -> None:
+    edit = make_edit("text")
+    data = QMimeData()
+    data.setText("x" * (LONGEST_FIELD - 3))
+    edit.insertFromMimeData(data)
+    assert edit.toPlainText() == "text"
+    qtbot.waitUntil(lambda: "100,001 characters" in QToolTip.text())
+    edit.selectAll()
+    edit.insertFromMimeData(data)
+    assert len(edit.toPlainText()) == LONGEST_FIELD - 3
+    QToolTip.hideText()
+
+
+def test_files_longer_than_a_field_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "book.txt"
+    path.write_text("x" * LONGEST_FIELD)
+    assert len(read_text_file(path).text) == LONGEST_FIELD
+    path.write_text("x" * (LONGEST_FIELD + 1))
+    with pytest.raises(RequestError, match=r"book\.txt has 100,001 characters"):
+        read_text_file(path)
+    path.write_bytes(b"x" * (LONGEST_TRANSCRIPT + 1))
+    with pytest.raises(RequestError, match="too large for a text"):
+        read_text_file(path)
 
 
 def test_tab_moves_on(theme: Appearance, qtbot: QtBot) -> None:

@@ -15,7 +15,6 @@ from pytestqt.qtbot import QtBot
 
 from app.core import voice_cache
 from app.core.storage import StorageError
-from app.core.trash import TrashItem
 from app.core.voice_folder import read_voice_folder
 from app.core.voice_record import LibraryVoice, VoiceDetails, VoiceKind
 from app.core.voices import DamagedVoice, VoiceParts
@@ -84,6 +83,29 @@ def test_the_choice_follows_the_id_through_changes(shop: Workshop) -> None:
     assert not shop.heard.problems
 
 
+def test_changes_in_haste_build_on_one_another(shop: Workshop, tmp_path: Path) -> None:
+    anna = add(shop, "Anna")
+    shop.voices.rename(anna, "Annabel")
+    shop.voices.set_favourite(anna, True)  # as it was seen, before the library has done anything
+    shop.voices.set_tags(anna, ["calm"])
+    shop.voices.complete(anna, MadeVoice((embedding(2.0, 1024),)))
+    shop.voices.duplicate(anna)
+    shop.voices.export_bare([anna], tmp_path)
+    shop.flush()
+    changed = shop.voices.listing.find(anna.id)
+    assert changed is not None
+    details = changed.details
+    assert (details.name, details.favourite, details.tags) == ("Annabel", True, ("calm",))
+    assert changed.files.widths == (1024, 2048)
+    assert names(shop) == ["Anna copy", "Annabel"]
+    assert sorted(path.stem for path in tmp_path.glob("*.spk"))
+    shop.voices.rename(changed, "Anna")
+    shop.voices.delete(changed)
+    shop.flush()
+    assert names(shop) == ["Anna copy"]
+    assert not shop.heard.problems
+
+
 def test_a_deleted_voice_comes_back_with_undo(shop: Workshop) -> None:
     anna, ben = add(shop, "Anna"), add(shop, "Ben")
     shop.voices.select(anna.id)
@@ -105,6 +127,22 @@ def test_a_deleted_voice_comes_back_with_undo(shop: Workshop) -> None:
     assert names(shop) == ["Anna", "Ben"]
 
 
+def test_a_voice_that_is_deleted_twice_in_haste_is_deleted_once(shop: Workshop) -> None:
+    anna, ben = add(shop, "Anna"), add(shop, "Ben")
+    shop.voices.delete(anna)
+    shop.voices.delete(anna, ben)
+    shop.voices.delete(ben)
+    shop.flush()
+    assert names(shop) == []
+    assert not shop.heard.problems
+    shop.heard.press("Undo")
+    shop.flush()
+    assert names(shop) == ["Ben"]
+    shop.voices.delete(*shop.voices.listing.voices)
+    shop.flush()
+    assert names(shop) == []
+
+
 def test_one_voice_that_cannot_be_deleted_stops_no_other(shop: Workshop) -> None:
     anna, ben = add(shop, "Anna"), add(shop, "Ben")
     with patch.object(shop.library, "delete", side_effect=[_no(), shop.library.delete(ben)]):
@@ -113,20 +151,6 @@ def test_one_voice_that_cannot_be_deleted_stops_no_other(shop: Workshop) -> None
     assert names(shop) == ["Anna"]
     (problem,) = shop.heard.problems
     assert problem.message.startswith("1 of 2 could not be deleted: ")
-
-
-def test_the_trash_is_listed_and_emptied_of_voices(shop: Workshop) -> None:
-    anna = add(shop, "Anna")
-    shop.voices.delete(anna)
-    found: list[tuple[TrashItem, ...]] = []
-    shop.voices.trash_items(found.append)
-    shop.flush()
-    assert [item.label for item in found[0]] == ["Anna"]
-    shop.voices.empty_trash()
-    shop.voices.trash_items(found.append)
-    shop.flush()
-    assert found[1] == ()
-    assert shop.heard.sentences[-1] == "1 voice was deleted for good."
 
 
 def test_copies_and_blends_have_names_of_their_own(shop: Workshop) -> None:

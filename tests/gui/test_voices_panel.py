@@ -286,7 +286,7 @@ def test_find_goes_to_the_search_field_and_down_to_the_list(
 ) -> None:
     window = QMainWindow()
     qtbot.addWidget(window)
-    panel = VoicesPanel(studio.voices, studio.sound)
+    panel = VoicesPanel(studio.voices, studio.sound, studio.deleted)
     window.setCentralWidget(panel)
     make_action("find", window).triggered.connect(panel.focus_search)
     shelf.put("Anna")

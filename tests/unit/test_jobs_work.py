@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from weakref import ReferenceType, ref
@@ -11,17 +10,16 @@ import numpy as np
 import pytest
 
 from app.jobs.messages import (
+    Learning,
     LoadedModel,
     Loading,
     MadeVoice,
     Progress,
-    Reading,
     Speaking,
     Spoken,
-    Working,
 )
 from app.jobs.problems import explained
-from app.jobs.work import Call, Host, LoadModel, MakeVoice, Openers, Speak, UnloadModel
+from app.jobs.work import Host, LoadModel, MakeVoice, Openers, Speak, UnloadModel
 from engine import (
     Cancelled,
     CancelToken,
@@ -96,9 +94,10 @@ def test_a_recording_becomes_a_voice(pair: ModelPair) -> None:
     clip = (0.1 * np.sin(np.arange(24_000) / 20)).astype(np.float32)
     by_files = MakeVoice(clip, (pair.talker,), pair.codec, device="cpu")
     apart = by_files.run(1, host, QUIET, told.append)
-    assert isinstance(told[0], Reading)
+    assert told == [Learning(1, 0, 2), Learning(1, 1, 2)]
     LoadModel(pair, "cpu", "f32").run(2, host, QUIET, silent)
-    together = MakeVoice(clip, (pair.talker,)).run(3, host, QUIET, silent)
+    together = MakeVoice(clip, (pair.talker,)).run(3, host, QUIET, told.append)
+    assert told[2:] == [Learning(3, 0, 1)]  # the loaded model gives it all
     assert isinstance(together, MadeVoice)
     assert len(apart.embeddings) == len(together.embeddings) == 1
     np.testing.assert_array_equal(apart.embeddings[0], together.embeddings[0])
@@ -129,18 +128,6 @@ def test_a_voice_is_made_with_what_there_is() -> None:
     for host in (other, Host(opener.openers)):
         with pytest.raises(ModelFileError, match="only a base model can learn"):
             MakeVoice(clip, ()).run(1, host, QUIET, silent)
-
-
-def test_a_function_is_called_with_its_progress() -> None:
-    told: list[Progress] = []
-
-    def work(token: CancelToken, report: Callable[[int, int], None]) -> str:
-        token.check()
-        report(1, 2)
-        return "done"
-
-    assert Call(work).run(7, Host(Openers()), CancelToken(), told.append) == "done"
-    assert told == [Working(7, 1, 2)]
 
 
 def test_a_stopped_take_keeps_what_there_is() -> None:

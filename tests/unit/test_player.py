@@ -216,6 +216,16 @@ def test_a_loop_repeats_its_range() -> None:
     assert np.array_equal(sounding(studio.heard)[-1000:], samples[-1000:])
 
 
+def test_a_play_from_behind_the_loop_begins_at_its_start() -> None:
+    studio, samples = Studio(), voice(1.0)
+    studio.player.load(TakeBuffer.of(samples, RATE), position=18_000)
+    studio.player.set_loop(6000, 12_000)
+    studio.player.play()
+    studio.run(0.6)
+    assert 6000 <= studio.player.state.position < 12_000
+    assert np.array_equal(sounding(studio.heard)[FADE:5000], samples[6000 + FADE : 11_000])
+
+
 def test_a_loop_that_has_no_length_is_none() -> None:
     studio, samples = Studio(), voice(0.5)
     studio.player.load(TakeBuffer.of(samples, RATE))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 import struct
 import subprocess
 import sys
@@ -352,6 +353,23 @@ def test_a_disk_that_fills_up_keeps_what_fitted(
     assert recording.problem is not None
     assert "No space left on device. The first 2 seconds are kept." in recording.problem.message
     assert len(samples_of(recording.path)) == round(2.5 * RATE)
+
+
+def test_a_folder_that_is_removed_while_it_is_recorded_into_is_told_in_a_sentence(
+    studio: Studio, tmp_path: Path
+) -> None:
+    studio.run(1.0)
+    studio.record()
+    studio.run(1.0)
+    shutil.rmtree(tmp_path)
+    studio.stop()
+    studio.run(0.1)
+    problem = studio.ended().problem
+    assert problem is not None
+    assert problem.message.startswith("The recording could not be saved as WAV: ")
+    assert problem.message.count(". ") == 0
+    assert problem.message.endswith("unreadable.")
+    assert problem.hint == "Its folder was removed meanwhile: record again."
 
 
 def journal_in(folder: Path, frames: Frames, name: str = "left") -> Journal:

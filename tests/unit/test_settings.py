@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from app.core.presets import Preset, matching_preset, preset_sampling
 from app.core.settings import Settings, Theme, load_settings, save_settings
 from app.core.storage import StorageError
+from app.core.voice_record import VoiceOrder
 from engine import Sampling, StackSampling
 
 FULL = Settings(
@@ -32,6 +33,10 @@ FULL = Settings(
     preset=Preset.WILD,
     consent_name="Ann Example",
     last_session="film.studio",
+    voice_order=VoiceOrder.NEWEST,
+    voice_kinds=("favourites", "clone"),
+    voice_language="german",
+    voice_tags=("calm",),
     window_geometry="AdnQywAD",
     window_state="AAAA",
     unknown={"later": {"key": 1}},

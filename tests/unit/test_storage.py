@@ -119,6 +119,12 @@ def test_what_the_system_refuses_is_explained(tmp_path: Path) -> None:
         read_bytes(tmp_path / "large", 4)
 
 
+def test_no_seed_is_greater_than_the_engine_takes() -> None:
+    assert Fields({"seed": 2**64 - 1}, "s").optional_integer("seed") == 2**64 - 1
+    with pytest.raises(DamagedFileError, match="'seed' should be"):
+        Fields({"seed": 2**64}, "s").optional_integer("seed")
+
+
 def test_fields_name_what_is_wrong() -> None:
     wrong = {"text": 1, "flag": 0, "n": True, "share": 2.0, "theme": "pink", "list": ["x", 1]}
     strict = Fields(wrong, "here")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
 import shutil
 import stat
 import tempfile
@@ -195,6 +197,60 @@ def test_a_damaged_voice_stops_no_other(library: VoiceLibrary, full: LibraryVoic
     assert {voice.name for voice in listing.damaged} == set(damage)
     assert all(str(voice.folder) in voice.error.message for voice in listing.damaged)
     assert all(voice.error.hint for voice in listing.damaged)
+
+
+def test_a_link_in_circles_hides_no_voice(library: VoiceLibrary, full: LibraryVoice) -> None:
+    (library.folder / "circle").symlink_to(library.folder / "circle")
+    assert library.list() == VoiceListing((full,))
+
+
+def test_pipes_in_a_library_or_an_import_are_not_waited_for(
+    library: VoiceLibrary, full: LibraryVoice, tmp_path: Path
+) -> None:
+    (full.folder / DETAILS).unlink()
+    for pipe in (full.folder / DETAILS, tmp_path / "a.zip", tmp_path / "b.txt", tmp_path / "c.spk"):
+        os.mkfifo(pipe)
+    write_embedding(tmp_path / "b.spk", vector())
+    (damaged,) = library.list().damaged
+    assert "not a file" in damaged.error.message
+    report = import_voices(library, [tmp_path / name for name in ("a.zip", "b.spk", "b.txt")])
+    assert not report.voices
+    assert all("not a file" in problem.message for problem in report.problems)
+    assert len(report.problems) == 2
+
+
+def test_a_voice_that_is_gone_is_neither_changed_nor_deleted(
+    library: VoiceLibrary, full: LibraryVoice
+) -> None:
+    library.delete(full)  # in another window
+    acts: tuple[Callable[[], object], ...] = (
+        lambda: library.rename(full, "B"),
+        lambda: library.save(full, full.details),
+        lambda: library.delete(full),
+    )
+    for act in acts:
+        with pytest.raises(StorageError, match=r"not in .* any more"):
+            act()
+    assert len(library.trash.items()) == 1
+
+
+def test_a_full_disk_is_told_of_the_library_and_not_of_the_clip(
+    library: VoiceLibrary, clip: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full_disk(source: Path, target: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(source))
+
+    monkeypatch.setattr("app.core.voices.shutil.copyfile", full_disk)
+    with pytest.raises(StorageError, match=r"voices cannot be stored: No space left"):
+        library.create(VoiceDetails("x", VoiceKind.CLONE), VoiceParts(clip=clip))
+
+
+def test_a_file_whose_name_is_blank_becomes_a_voice_too(
+    library: VoiceLibrary, tmp_path: Path
+) -> None:
+    write_embedding(tmp_path / "  .spk", vector())
+    (voice,) = import_voices(library, [tmp_path / "  .spk"]).voices
+    assert voice.name == "untitled"
 
 
 def test_a_damaged_description_can_be_made_anew(library: VoiceLibrary, full: LibraryVoice) -> None:

@@ -1,0 +1,51 @@
+"""The command `voice-studio doctor`: how speech is computed on this computer, and why so."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+from app.commands.say import model_folders
+from app.core.models import find_models
+from app.core.paths import studio_paths
+from engine.cli.console import one_line
+from engine.cli.running import DONE
+
+
+def examine(home: Path | None, extra: tuple[Path, ...], *, as_json: bool) -> int:
+    """Print what is found and return the exit code; imports torch. Raises ExplainedError."""
+    facts = find_facts(home, extra)
+    if as_json:
+        print(json.dumps(facts))
+        return DONE
+    width = max(map(len, facts))
+    for name, fact in facts.items():
+        print(one_line(f"{name:{width}}  {fact}"))
+    return DONE
+
+
+def find_facts(home: Path | None, extra: tuple[Path, ...]) -> dict[str, str]:
+    """What decides how speech is computed, each in a few words; raises ExplainedError."""
+    from engine.native.library import find_library
+    from engine.runtime import choose_runtime, usable_threads
+
+    found = find_library()
+    runtime = choose_runtime()
+    native = runtime.device.type == "cpu" and found.library is not None
+    models = find_models(model_folders(studio_paths(home), extra))
+    float_name = "16-bit" if runtime.precision == "bf16" else "32-bit"
+    packed = "from packed weights, natively" if native else f"from {float_name} floats, by torch"
+    return {
+        "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
+        "torch": version("torch"),
+        "device": str(runtime.device),
+        "threads": f"{usable_threads()} of {os.cpu_count()} cores",
+        "native step": found.reason,
+        "quantised models": f"run {packed}",
+        "other models": f"run in {runtime.precision}, by torch",
+        "model folders": ", ".join(str(folder) for folder in models.folders),
+        "installed": f"talkers: {len(models.talkers)}, tokenizers: {len(models.codecs)}",
+    }
