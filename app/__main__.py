@@ -14,13 +14,18 @@ from app.commands.doctor import examine
 from app.commands.models import list_models
 from app.commands.say import add_options, read_arguments, say
 from app.commands.window import open_window
-from engine.cli import convert, quantize, verify
+from engine.cli import bench, convert, quantize, verify
 from engine.cli.console import Console
 from engine.cli.parser import CommandParser, UsageError, add_version
 from engine.cli.running import FAILED, run_command, run_parsed
 
 _ENGINE_COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = MappingProxyType(
-    {"convert": convert.main, "quantize": quantize.main, "verify": verify.main}
+    {
+        "bench": bench.main,
+        "convert": convert.main,
+        "quantize": quantize.main,
+        "verify": verify.main,
+    }
 )
 """Commands with option lists of their own."""
 _COMMANDS: Final = ("say", "models", "doctor", *_ENGINE_COMMANDS)
@@ -101,6 +106,7 @@ def _parser() -> CommandParser:
     doctor.add_argument("--json", action="store_true", help="print it in JSON")
     commands.add_parser("convert", help="turn an official checkpoint into model files")
     commands.add_parser("quantize", help="make a model file smaller")
+    commands.add_parser("bench", help="measure how fast this computer speaks")
     commands.add_parser("verify", help="tell whether a file, precision or device is faithful")
     return parser
 

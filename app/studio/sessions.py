@@ -81,8 +81,10 @@ class Sessions(QObject):
 
         def work() -> Path:
             store = SessionStore.create(self._here.parent, name, self._trash)
-            store.save(store.session)  # so that it has its name
+            problems = store.save(store.session)  # so that it has its name
             store.close()
+            for problem in problems:
+                raise problem
             return store.folder
 
         self._background.run(work, self._go_to, self.problem.emit)

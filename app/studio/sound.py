@@ -14,6 +14,7 @@ from app.audio.recorder import Recorder
 from app.audio.recorder_state import RecorderState, RecorderStatus
 from app.audio.take_buffer import TakeBuffer
 from app.jobs.background import Background
+from app.studio.count_in import CountIn
 from app.studio.device_search import DeviceSearch
 from app.studio.preferences import SettingsKeeper
 from engine.errors import ExplainedError
@@ -21,7 +22,6 @@ from engine.errors import ExplainedError
 MILLISECONDS: Final = 33  # between two looks at the player and the recorder
 LINGER: Final = round(12_000 / MILLISECONDS)
 """Looks after the last change: an opening device takes seconds, an idle one is let go after 10."""
-COUNT_MILLISECONDS: Final = 1000
 _SOUNDING: Final = (PlayerStatus.WAITING, PlayerStatus.PLAYING)
 
 log = logging.getLogger(__name__)
@@ -68,10 +68,10 @@ class Sound(QObject):
         self._timer.setInterval(MILLISECONDS)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self.look)
-        self._counting = 0
-        self._count_timer = QTimer(self)
-        self._count_timer.setInterval(COUNT_MILLISECONDS)
-        self._count_timer.timeout.connect(self._on_count)
+        # While devices are looked for the microphone stays closed.
+        self._count_in = CountIn(lambda: not self._search.is_running, self)
+        self._count_in.counted.connect(self.counted)
+        self._count_in.over.connect(self._on_count_over)
         settings = preferences.settings
         player.set_gain(settings.volume)
         player.set_output(settings.output_device or None)
@@ -135,12 +135,12 @@ class Sound(QObject):
     @property
     def is_recording(self) -> bool:
         """Whether a recording runs or is being counted in."""
-        return self._counting > 0 or self.recorder_state.status is RecorderStatus.RECORDING
+        return self.counting > 0 or self.recorder_state.status is RecorderStatus.RECORDING
 
     @property
     def counting(self) -> int:
         """Seconds until recording begins, 0 when none is counted in."""
-        return self._counting
+        return self._count_in.left
 
     @property
     def is_looking(self) -> bool:
@@ -224,7 +224,7 @@ class Sound(QObject):
         if on:
             self._open_microphone(device_id or self.input)
         else:
-            self._stop_counting()
+            self._count_in.stop()
             self._recorder.release()
         self._watch()
 
@@ -235,7 +235,7 @@ class Sound(QObject):
         """
         self._preferences.update(input_device=device_id or "")
         if self._monitors:
-            self._stop_counting()
+            self._count_in.stop()
             self._open_microphone(device_id)
         self.devices_changed.emit()
         self._watch()
@@ -247,18 +247,15 @@ class Sound(QObject):
         self._player.pause()
         if not self._monitors or self.recorder_state.status is RecorderStatus.CLOSED:
             self.monitor(True)
-        # While devices are looked for the microphone stays closed: the counting waits for it.
-        self._counting = max(count_in, 1 if self._search.is_running else 0)
-        if self._counting:
-            self._count_timer.start()
-            self.counted.emit(self._counting)
+        if count_in or self._search.is_running:
+            self._count_in.begin(count_in)
         else:
             self._recorder.record()
         self._watch()
 
     def stop_recording(self) -> None:
         """End the recording, or the counting before it; levels go on."""
-        self._stop_counting()
+        self._count_in.stop()
         self._recorder.stop()
         self._watch()
 
@@ -277,7 +274,7 @@ class Sound(QObject):
     def close(self) -> bool:
         """Fall silent and keep what is being recorded; False when a device hangs."""
         self._timer.stop()
-        self._count_timer.stop()
+        self._count_in.stop()
         player_ended = self._player.close()
         return self._recorder.close() and player_ended
 
@@ -334,7 +331,7 @@ class Sound(QObject):
             self._quiet_looks = 0
             self.recorder_moved.emit(state)
         if state.problem is not None and state.problem is not before.problem:
-            self._stop_counting()
+            self._count_in.stop()
             self._tell(state.problem)
         for recording in recordings:
             self._quiet_looks = 0
@@ -363,25 +360,10 @@ class Sound(QObject):
         if not self._search.is_running:  # else it is opened afterwards
             self._recorder.monitor(device_id)
 
-    # --- counting in ---
-
     @Slot()
-    def _on_count(self) -> None:
-        if self._search.is_running:
-            return
-        if self._counting > 1:
-            self._counting -= 1
-            self.counted.emit(self._counting)
-        else:
-            self._stop_counting()
-            self._recorder.record()
-            self._watch()
-
-    def _stop_counting(self) -> None:
-        self._count_timer.stop()
-        if self._counting:
-            self._counting = 0
-            self.counted.emit(0)
+    def _on_count_over(self) -> None:
+        self._recorder.record()
+        self._watch()
 
     def _watch(self) -> None:
         """Look regularly until nothing has moved for a while."""

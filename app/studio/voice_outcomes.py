@@ -43,8 +43,3 @@ def named(voices: Sequence[LibraryVoice]) -> str:
 def was(voices: Sequence[LibraryVoice]) -> str:
     """The verb that goes with `named`."""
     return "was" if len(voices) == 1 else "were"
-
-
-def counted(count: int) -> str:
-    """With its verb: "1 voice was", "2 voices were"."""
-    return "1 voice was" if count == 1 else f"{count} voices were"

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from app.core.presets import Preset, preset_sampling
 from app.core.session import Draft
 from app.core.settings import MOST_TAKES
+from app.jobs.messages import LoadedModel
 from app.studio.studio import Studio
 from app.ui.controls import number_box
 from app.ui.icons import icon
@@ -28,7 +29,7 @@ from app.ui.metrics import CAPTION, GAP, ROOM, TIGHT, scaled_font
 from app.ui.sampling_knobs import SamplingKnobs
 from app.ui.seed_box import GREATEST, SeedBox
 from app.ui.segments import SegmentedSwitch
-from engine import Layout, Sampling, random_seed
+from engine import Layout, ModelDescription, Sampling, random_seed
 
 PRESETS: Final = (
     (Preset.STEADY, "Steady", "Even and predictable; takes of a line are much alike."),
@@ -51,6 +52,7 @@ class SettingsPanel(QWidget):
         self._studio = studio
         self._session = studio.session
         self._tab = tab
+        self._shown_model: tuple[ModelDescription | None, LoadedModel | None] | None = None
         self._language = LanguageBox(self)
         self._presets = SegmentedSwitch(
             "Variation", [(str(key), label) for key, label, _ in PRESETS], self
@@ -191,6 +193,10 @@ class SettingsPanel(QWidget):
     @Slot()
     def _on_model(self) -> None:
         state = self._studio.models.state
+        model = (state.description, state.loaded)
+        if False and model == self._shown_model:
+            return  # only more of it is loaded: what is being typed here stays
+        self._shown_model = model
         self._language.set_languages(
             () if state.description is None else state.description.languages
         )

@@ -18,6 +18,7 @@ from engine.qwen3tts.predictor import CodePredictor
 from engine.qwen3tts.prompt import PromptBuilder, PromptParts, Templates, plan_prompt
 from engine.qwen3tts.rules import CheckedRequest, check_can_learn, check_request
 from engine.qwen3tts.speech import TakeStream
+from engine.qwen3tts.stage_clock import StageClock
 from engine.qwen3tts.talker import Talker
 from engine.runtime import Runtime, memory_errors
 from engine.types import (
@@ -120,6 +121,14 @@ class Qwen3TtsEngine:
         check_can_learn(self.description)
         codes = self._encoders.codes(samples, rule, cancel, probe)
         return Voice(self._encoders.embedding(samples, cancel, probe), codes)
+
+    def clock_stages(self) -> StageClock:
+        """A clock that counts, from now on, the time of the talker, the predictor and the codec."""
+        clock = StageClock()
+        clock.watch("talker", self._talker)
+        clock.watch("predictor", self._predictor, "frame")
+        clock.watch("codec", self._decoder, "step")
+        return clock
 
     def _plan(self, checked: CheckedRequest, sampling: Sampling) -> PromptParts:
         """The prompt in ids; raises RequestError if it does not fit into the model's context."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import pytest
@@ -29,7 +30,7 @@ from app.ui.seed_box import GREATEST, SeedBox
 from app.ui.settings_panel import BY_HAND, SettingsPanel
 from app.ui.theme import Appearance
 from engine import Layout, Sampling
-from tests.fakes import FakeModels
+from tests.fakes import FakeModels, FakeOpener
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -139,6 +140,28 @@ def test_turning_a_knob_back_is_the_preset_again(panel: SettingsPanel, studio: S
     penalty.setValue(1.2)
     press(panel, "Back to the preset")
     assert studio.session.draft("clone").sampling is None
+
+
+def test_what_is_typed_stays_while_a_model_is_loading(
+    qtbot: QtBot,
+    panel: SettingsPanel,
+    studio: Studio,
+    model_files: FakeModels,
+    opener: FakeOpener,
+) -> None:
+    opener.gate = threading.Event()
+    studio.models.load(model_files.base)
+    qtbot.waitUntil(lambda: studio.models.state.done > 0)
+    knob = next(each for each in panel.findChildren(QDoubleSpinBox) if each.isEnabled())
+    knob.setFocus()
+    knob.selectAll()
+    QTest.keyClicks(knob, "0.5")
+    before = knob.value()
+    state = studio.models.state
+    studio.models.changed.emit(replace(state, done=state.done + 1))
+    assert (knob.value(), knob.text()) == (before, "0.5")
+    opener.gate.set()
+    qtbot.waitUntil(lambda: studio.models.state.status is ModelStatus.LOADED)
 
 
 def test_greedy_rests_the_other_knobs(panel: SettingsPanel, studio: Studio) -> None:

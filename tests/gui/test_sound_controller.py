@@ -18,6 +18,7 @@ from app.audio.recorder import Recorder
 from app.audio.recorder_state import RecorderState, RecorderStatus, Recording
 from app.audio.take_buffer import Forecast, TakeBuffer
 from app.jobs.background import Background
+from app.studio import count_in
 from app.studio import sound as sound_module
 from app.studio.preferences import SettingsKeeper
 from app.studio.sound import Sound
@@ -344,7 +345,7 @@ def test_the_microphone_is_watched_and_let_go(desk: Desk) -> None:
 def test_a_recording_is_counted_in_while_nothing_plays(
     make: MakeDesk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sound_module, "COUNT_MILLISECONDS", 5)
+    monkeypatch.setattr(count_in, "SECOND", 5)
     desk = make()
     desk.sound.play("take", TakeBuffer.of(voice(5.0), RATE))
     desk.run(0.3)
@@ -373,7 +374,7 @@ def test_counting_in_can_be_stopped(desk: Desk) -> None:
     desk.sound.start_recording(3)
     desk.sound.stop_recording()
     assert desk.sound.counting == 0
-    assert not desk.sound._count_timer.isActive()
+    assert not desk.sound._count_in._timer.isActive()
     desk.run(0.2)
     assert desk.microphone_status == RecorderStatus.MONITORING
     assert not desk.recordings
