@@ -128,10 +128,11 @@ class Runtime:
         return LayerNorm(self.tensor(weight), self.tensor(bias), eps)
 
     def full_precision(self) -> Runtime:
-        """The same device in float32: for the codec, whose waveform suffers from less.
+        """The same device in float32: for encoders, whose codes would change with less."""
+        return Runtime(self.device, torch.float32)
 
-        Matrices that are packed without loss are packed here too.
-        """
+    def without_rounding(self) -> Runtime:
+        """The same device in float32, where only what loses nothing is packed: for the decoder."""
         return Runtime(self.device, torch.float32, self.native, rounds=False)
 
 

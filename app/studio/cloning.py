@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -39,6 +39,8 @@ from app.studio.preferences import SettingsKeeper
 from engine import ExplainedError
 
 __all__ = ["CloneParts", "CloneState", "Cloning", "Fix"]
+
+INSTANT_SECONDS: Final = 30.0  # of sound, which take 10 ms to prepare
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,13 +99,27 @@ class Cloning(QObject):
         return self._state
 
     def excerpt(self) -> TakeBuffer | None:
-        """What the voice would be made from now, with fades and silence, to be listened to."""
+        """What the voice would be made from now, with fades and silence, to be listened to.
+
+        A long one is filled in the background.
+        """
         if self._clip is None:
             return None
         reference = self._clip.reference
         if reference.selection is None and not reference.tail_seconds:
             return self._state.buffer  # nothing is cut, so nothing is faded: no copy is needed
-        return TakeBuffer.of(reference.result(), reference.rate)
+        if reference.seconds <= INSTANT_SECONDS:
+            return TakeBuffer.of(reference.result(), reference.rate)
+        buffer = TakeBuffer(reference.rate)
+
+        def work() -> None:
+            try:
+                buffer.append(reference.result())
+            finally:
+                buffer.finish()
+
+        self._background.run(work, None, self.problem.emit)
+        return buffer
 
     def begin(self) -> None:
         """Look for what a crash has left, and for a recogniser; before anything is recorded."""

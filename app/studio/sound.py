@@ -64,6 +64,7 @@ class Sound(QObject):
         self._monitors = False  # the microphone is wanted
         self._told: ExplainedError | None = None  # of the microphone
         self._quiet_looks = 0
+        self._is_closed = False
         self._timer = QTimer(self)
         self._timer.setInterval(MILLISECONDS)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -272,11 +273,14 @@ class Sound(QObject):
         self._watch()
 
     def close(self) -> bool:
-        """Fall silent and keep what is being recorded; False when a device hangs."""
+        """Fall silent, keep and tell what is being recorded; False when a device hangs."""
+        self._is_closed = True
         self._timer.stop()
         self._count_in.stop()
         player_ended = self._player.close()
-        return self._recorder.close() and player_ended
+        recorder_ended = self._recorder.close()
+        self._look_at_recorder()
+        return recorder_ended and player_ended
 
     # --- looking at what moves ---
 
@@ -368,5 +372,5 @@ class Sound(QObject):
     def _watch(self) -> None:
         """Look regularly until nothing has moved for a while."""
         self._quiet_looks = 0
-        if not self._timer.isActive():
+        if not self._timer.isActive() and not self._is_closed:
             self._timer.start()

@@ -121,6 +121,7 @@ class Studio(QObject):
         self.queue.cancel()
         ended = [
             self.sound.close(),
+            self.background.flush(),  # what was being recorded becomes a draft, which is kept
             self.cloning.close(),
             self._come_to_rest(),
             self.queue.close(),

@@ -76,6 +76,16 @@ def decimal_box(
     return box
 
 
+def show_number(box: QSpinBox | QDoubleSpinBox, value: float) -> None:
+    """Show a value without a signal; what is being typed stays if the value is the same."""
+    if box.value() != value:
+        with QSignalBlocker(box):
+            if isinstance(box, QSpinBox):
+                box.setValue(round(value))
+            else:
+                box.setValue(value)
+
+
 def _prepare(box: QAbstractSpinBox, name: str) -> None:
     box.setAccessibleName(name)
     box.setKeyboardTracking(False)  # a number counts when it is complete

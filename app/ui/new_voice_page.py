@@ -65,6 +65,10 @@ class NewVoicePage(QScrollArea):
         self._sound = studio.sound
         self._choosers = choosers
         self._has_recording = False
+        self._arriving = QTimer(self)  # until the layout knows where the next step is
+        self._arriving.setSingleShot(True)
+        self._arriving.setInterval(0)
+        self._arriving.timeout.connect(self._show_trim)
         self._record = QPushButton(icon("mic"), "Record", self)
         self._open = QPushButton(icon("open"), "Open a file…", self)
         self._discard = QPushButton(icon("trash"), "Discard", self)
@@ -183,7 +187,7 @@ class NewVoicePage(QScrollArea):
             step.set_done(is_done)
         self._dress_record()
         if arrived:
-            QTimer.singleShot(0, self._show_trim)
+            self._arriving.start()
 
     @Slot()
     def _show_trim(self) -> None:

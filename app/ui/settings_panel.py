@@ -21,7 +21,7 @@ from app.core.session import Draft
 from app.core.settings import MOST_TAKES
 from app.jobs.messages import LoadedModel
 from app.studio.studio import Studio
-from app.ui.controls import number_box
+from app.ui.controls import number_box, show_number
 from app.ui.icons import icon
 from app.ui.inline_note import wrapped_label
 from app.ui.language_box import LanguageBox
@@ -194,7 +194,7 @@ class SettingsPanel(QWidget):
     def _on_model(self) -> None:
         state = self._studio.models.state
         model = (state.description, state.loaded)
-        if False and model == self._shown_model:
+        if model == self._shown_model:
             return  # only more of it is loaded: what is being typed here stays
         self._shown_model = model
         self._language.set_languages(
@@ -206,9 +206,7 @@ class SettingsPanel(QWidget):
 
     @Slot()
     def _on_settings(self) -> None:
-        self._takes.blockSignals(True)
-        self._takes.setValue(self._studio.preferences.settings.takes_per_press)
-        self._takes.blockSignals(False)
+        show_number(self._takes, self._studio.preferences.settings.takes_per_press)
 
     # What was changed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSignalBlocker, QThreadPool, Slot
+from PySide6.QtCore import QThreadPool, Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.audio.player_state import PlayerState
@@ -11,7 +11,7 @@ from app.studio.clone_state import CloneState
 from app.studio.cloning import Cloning
 from app.studio.sound import Sound
 from app.ui.chips import FlowLayout
-from app.ui.controls import decimal_box, number_box
+from app.ui.controls import decimal_box, number_box, show_number
 from app.ui.icons import icon
 from app.ui.live import LiveTimer
 from app.ui.metrics import GAP
@@ -119,9 +119,8 @@ class TrimPanel(QWidget):
         self._suggest.setEnabled(
             free and state.suggestion is not None and state.suggestion != state.range
         )
-        with QSignalBlocker(self._fade), QSignalBlocker(self._tail):
-            self._fade.setValue(round(1000 * state.fade_seconds))
-            self._tail.setValue(state.tail_seconds)
+        show_number(self._fade, round(1000 * state.fade_seconds))
+        show_number(self._tail, state.tail_seconds)
         self.report.show_state(state)
 
     def _show_sound(self, buffer: TakeBuffer | None) -> None:

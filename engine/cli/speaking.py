@@ -81,13 +81,8 @@ def load(pair: ModelPair, device: str, precision: str, console: Console) -> Load
     with interruptible() as cancel:
         engine = open_engine(pair, device=device, precision=precision, progress=tell, cancel=cancel)
     seconds = time.perf_counter() - begin
-
-    from engine.runtime import PRECISIONS, choose_runtime
-
-    runtime = choose_runtime(device, precision)
-    name = next(name for name, dtype in PRECISIONS.items() if dtype == runtime.dtype)
-    console.say(f"Loaded in {seconds:.1f} s ({runtime.device}, {name})")
-    return LoadedModel(engine, str(runtime.device), name, seconds)
+    console.say(f"Loaded in {seconds:.1f} s ({engine.device}, {engine.precision})")
+    return LoadedModel(engine, engine.device, engine.precision, seconds)
 
 
 def speak(

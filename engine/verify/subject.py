@@ -51,11 +51,13 @@ class SubjectFacts:
     @property
     def run_grade(self) -> Grade:
         """The grade of the arithmetic of talker and predictor; the codec always has float32."""
+        # Native products round activations to 16 bits in blocks: closer to float32 than the limits.
         return Grade.F32 if self.runtime.dtype == torch.float32 else Grade.BF16
 
     @property
     def talker_grade(self) -> Grade:
-        return max(self.talker_stored, self.run_grade)
+        packed = Grade.Q8_0 if self.runtime.native is not None else Grade.F32
+        return max(self.talker_stored, self.run_grade, packed)
 
     @property
     def codec_grade(self) -> Grade:
@@ -71,11 +73,11 @@ class SubjectFacts:
 
 def examine(subject: Subject) -> SubjectFacts:
     """Read the heads of both files; raises ModelFileError and DeviceError."""
-    runtime = choose_runtime(subject.device, subject.precision)
     with GgufFile.open(subject.pair.talker) as talker, GgufFile.open(subject.pair.codec) as codec:
+        stored = {info.type for info in talker.tensors.values()}
         return SubjectFacts(
             pair=subject.pair,
-            runtime=runtime,
+            runtime=choose_runtime(subject.device, subject.precision, stored),
             config=read_talker_config(talker),
             codec_config=read_decoder_config(codec),
             talker_stored=stored_grade(talker, ("talker.", "code_pred.")),

@@ -108,10 +108,9 @@ class Listeners:
 def default_reference(subject: Subject) -> Subject | None:
     """The same files in float32 on the CPU; None if that is what the subject is.
 
-    Raises DeviceError.
+    Raises ModelFileError and DeviceError.
     """
-    runtime = choose_runtime(subject.device, subject.precision)
-    if runtime == choose_runtime("cpu", "f32"):
+    if examine(subject).runtime == choose_runtime("cpu", "f32"):
         return None
     return Subject(subject.pair, device="cpu", precision="f32")
 

@@ -215,6 +215,31 @@ def test_a_range_is_judged_by_itself(shop: Workshop, clip: Path) -> None:
     assert shop.cloning.state == whole
 
 
+def test_a_long_part_to_listen_to_is_prepared_in_the_background(
+    shop: Workshop, tmp_path: Path, data: Path
+) -> None:
+    path = tmp_path / "long.wav"
+    put_speech(path, data, rate=24_000, seconds=40.0)
+    shop.cloning.open(path)
+    shop.flush()
+    whole = shop.cloning.state.buffer
+    assert shop.cloning.excerpt() is whole  # nothing is cut, so nothing is copied
+    shop.cloning.set_range(24_000, 35 * 24_000)
+    shop.flush()
+    gate = threading.Event()
+    shop.background.run(gate.wait)
+    part = shop.cloning.excerpt()
+    assert part is not None
+    assert part.length == 0
+    gate.set()
+    shop.flush()
+    assert part.is_finished
+    assert part.length == 34 * 24_000
+    assert whole is not None
+    middle = part.read(100_000, 1000)
+    np.testing.assert_array_equal(middle, whole.read(124_000, 1000))
+
+
 def test_while_handles_move_only_the_place_they_come_to_is_judged(
     shop: Workshop, clip: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

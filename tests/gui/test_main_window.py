@@ -27,6 +27,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from app.audio.backend import SoundDeviceError
+from app.audio.null import NullBackend
 from app.core.presets import Preset, preset_sampling
 from app.core.settings import Theme
 from app.core.takes import Take, TakeEnding, TakeRequest
@@ -267,6 +268,30 @@ def test_recording_goes_to_the_new_voice(qtbot: QtBot, window: MainWindow, studi
     window.keys["record"].trigger()
     qtbot.waitUntil(lambda: not studio.sound.is_recording)
     studio.sound.monitor(False)
+
+
+def test_what_is_being_recorded_when_the_window_closes_is_offered_at_the_next_start(
+    qtbot: QtBot, window: MainWindow, studio: Studio, opener: FakeOpener
+) -> None:
+    studio.sound.look_for_devices()
+    qtbot.waitUntil(lambda: bool(studio.sound.inputs))
+    window.clone.show_recorder()
+    studio.sound.start_recording(0)
+    qtbot.waitUntil(lambda: studio.sound.recorder_state.seconds > 0.5)
+    window.close()
+    assert studio.close()
+    again = Studio(studio.paths, NullBackend(), opener.openers)
+    notes: list[Note] = []
+    again.notice.connect(notes.append)
+    again.begin()
+    assert again.background.flush()
+    (note,) = notes
+    assert note.sentence.startswith("The voice from Recording 2")
+    assert note.action is not None
+    note.action()
+    assert again.background.flush()
+    assert again.cloning.state.seconds > 0.5
+    assert again.close()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ then show that, and those of single calls that nothing pretends to be there.
 from __future__ import annotations
 
 import ctypes
+import json
 import logging
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,6 +20,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from app.__main__ import main as studio_main
 from engine import (
     Cancelled,
     CancelToken,
@@ -41,6 +43,7 @@ from engine.native.library import FoundLibrary, Library, find_library, supported
 from engine.native.packed import GROUP_ROWS, READ_TYPES, PackedLinear, PackedMatrix
 from engine.native.stack import NativeStack
 from engine.native.structures import Q4, Q8, Drawing
+from engine.qwen3tts.codec.decoder import build_codec_decoder
 from engine.qwen3tts.engine import ModelParts, Qwen3TtsEngine
 from engine.qwen3tts.loading import load_model
 from engine.qwen3tts.predictor import FrameDraw
@@ -50,6 +53,7 @@ from engine.runtime import Runtime, choose_runtime, usable_threads
 from engine.types import Codes
 from engine.verify.capture import plan
 from engine.verify.teacher import ForcedLogits, likeliest, step_by_step, teacher_forced
+from tests.terminal import Terminal
 from tools.random_checkpoint import Choice, build_talker
 
 TALKER = "qwen-talker-1.7b-base-F32.gguf"
@@ -602,3 +606,41 @@ def test_layers_that_do_not_fit_stay_with_torch(
         assert "talker runs one layer after the other" in caplog.text
         assert "one codebook after the other" in caplog.text
         assert isinstance(model.predictor.stack.runner, NativeStack)
+
+
+def test_the_decoder_loses_nothing_by_packing(
+    libraries: list[Library], data: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "codec.gguf"
+    quantize_file(data / CODEC, path, Variant.Q8_0)
+    sounds = []
+    for precision in ("f32", "int8"):
+        with GgufFile.open(path) as file:
+            decoder = build_codec_decoder(file, choose_runtime("cpu", precision))
+        sounds.append(decoder(torch.arange(16 * 12).reshape(1, 12, 16) % 64)[0])
+    right, mine = sounds
+    noise = float((right - mine).square().mean() / right.square().mean())
+    # This reference codec enlarges rounding: 52 dB. One of the published shape: 78 dB.
+    assert noise < 1e-4
+    packed_layers = [each for each in decoder.modules() if isinstance(each, PackedLinear)]
+    assert bool(packed_layers) == bool(libraries)
+
+
+def test_the_doctor_says_what_runs_and_why(
+    libraries: list[Library], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = Terminal(monkeypatch)
+    answer = terminal.run(studio_main, ["doctor", "--json"])
+    assert answer.status == 0
+    facts = json.loads(answer.text)
+    assert facts["native step"] == find_library().reason
+    assert facts["torch"] == torch.__version__
+    assert ("natively" in facts["quantised models"]) == (
+        bool(libraries) and facts["device"] == "cpu"
+    )
+    monkeypatch.setattr(
+        "engine.native.library.find_library", lambda: FoundLibrary(None, "None here.")
+    )
+    told = terminal.run(studio_main, ["doctor"]).text
+    assert "None here." in told
+    assert "by torch" in told

@@ -215,12 +215,15 @@ def build_codec_decoder(
     progress: Progress | None = None,
     cancel: CancelToken | None = None,
 ) -> CodecDecoder:
-    """The decoder of an open tokenizer file, in float32; raises ModelFileError and Cancelled."""
+    """The decoder of an open tokenizer file, in float32 but for what is stored in less.
+
+    Raises ModelFileError and Cancelled.
+    """
     config = read_decoder_config(file)
     weights = Weights(file, progress, cancel)
     for prefix in NOT_NEEDED:
         weights.skip(prefix)
-    decoder = CodecDecoder(weights, config, runtime.full_precision())
+    decoder = CodecDecoder(weights, config, runtime.without_rounding())
     weights.finish()
     return decoder
 
