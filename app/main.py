@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import QEvent, QObject, QThreadPool, QTimer, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, QThreadPool, QTimer, Slot
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from app.audio.backend import AudioBackend
@@ -28,6 +28,7 @@ from app.ui.shortcuts import PlainKeyGuard
 from app.ui.theme import Appearance
 from app.unexpected import UnexpectedErrors
 from engine import ExplainedError
+from engine.plain_text import one_line
 
 BEGIN_AT_THE_LATEST: Final = 1000  # milliseconds after the window was shown
 PICTURES_MILLISECONDS: Final = 5000
@@ -77,7 +78,7 @@ def _show_session(
         studio = Studio(paths, backend, Openers())
     except ExplainedError as error:
         log.error("The studio cannot start: %s", error)
-        QMessageBox.critical(None, "voice studio", str(error))
+        tell_no_start(error)
         return 1
     pool = QThreadPool()
     pool.setMaxThreadCount(1)
@@ -110,6 +111,16 @@ def _show_session(
         part.deleteLater()
         application.sendPostedEvents(part, QEvent.Type.DeferredDelete.value)
     return None if another else 0
+
+
+def tell_no_start(error: ExplainedError) -> None:
+    """Say why the studio cannot start, until that is read or the program is interrupted."""
+    icon, ok = QMessageBox.Icon.Critical, QMessageBox.StandardButton.Ok
+    box = QMessageBox(icon, "voice studio", one_line(str(error)), ok)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    interruptions = Interruptions(box.reject)
+    box.exec()
+    interruptions.end()
 
 
 def make_application(scale: float) -> QApplication:

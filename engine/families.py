@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,6 +156,9 @@ def open_engine(
         architecture = file.string("general.architecture")
         stored = {info.type for info in file.tensors.values()}
     if architecture in (_TALKER, _CODEC):
+        # Read when torch is first imported. Its idle threads would spin for milliseconds after
+        # every operation, in the way of the native step's threads and of the window.
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
         from engine.qwen3tts.engine import Qwen3TtsEngine
         from engine.qwen3tts.loading import load_model
         from engine.runtime import choose_runtime, memory_errors

@@ -11,8 +11,8 @@ from pathlib import Path
 from app.commands.say import model_folders
 from app.core.models import find_models
 from app.core.paths import studio_paths
-from engine.cli.console import one_line
 from engine.cli.running import DONE
+from engine.plain_text import one_line
 
 
 def examine(home: Path | None, extra: tuple[Path, ...], *, as_json: bool) -> int:

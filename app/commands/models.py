@@ -8,8 +8,9 @@ from pathlib import Path
 from app.commands.say import model_folders
 from app.core.models import EXAMPLES, WHERE_TO_GET, FoundModels, find_models, misplaced
 from app.core.paths import studio_paths
-from engine.cli.console import one_line, readable_bytes
+from engine.cli.console import readable_bytes
 from engine.cli.running import DONE
+from engine.plain_text import one_line
 
 
 def list_models(home: Path | None, extra: tuple[Path, ...], *, as_json: bool) -> int:

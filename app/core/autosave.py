@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from app.core.session import Session
 from app.core.session_store import SessionStore
-from app.core.storage import StorageError
 
 DELAY: Final = 0.3
 """Seconds from the first change to saving it, with all that came after it."""
@@ -21,10 +20,10 @@ class Autosaver:
     def __init__(
         self,
         store: SessionStore,
-        on_problem: Callable[[StorageError], None],
+        on_problem: Callable[[Exception], None],
         delay: float = DELAY,
     ) -> None:
-        """`on_problem` is called on the saving thread."""
+        """`on_problem` is called on the saving thread, with what the store tells or raises."""
         self._store = store
         self._on_problem = on_problem
         self._delay = delay
@@ -71,12 +70,19 @@ class Autosaver:
     def _run(self) -> None:
         while (session := self._next()) is not None:
             try:
-                for problem in self._store.save(session):
-                    self._on_problem(problem)
+                self._save(session)
             finally:
                 with self._condition:
                     self._busy = False
                     self._condition.notify_all()
+
+    def _save(self, session: Session) -> None:
+        try:
+            problems: Sequence[Exception] = self._store.save(session)
+        except Exception as error:  # noqa: BLE001 - the net of this thread: it goes on saving
+            problems = (error,)
+        for problem in problems:
+            self._on_problem(problem)
 
     def _next(self) -> Session | None:
         """The session to save now; None when closed and all is saved."""

@@ -91,10 +91,12 @@ class SessionStore:
         """Open the session in a folder, making what is missing.
 
         Raises StorageError if another studio has it open, or its folder cannot be used.
-        `session` is what was found, `notices` what a person should know about it.
+        `session` is what was found, `notices` what a person should know about it, and `unread`
+        why takes that lie there are not part of it.
         """
         self.folder = folder.absolute()
         self.notices: tuple[str, ...] = ()
+        self.unread: tuple[StorageError, ...] = ()
         self.read_only = False
         self._trash = trash
         self._saved: dict[str, Take] = {}
@@ -183,27 +185,33 @@ class SessionStore:
         notices: list[str] = []
         outline = self._outline(notices)
         takes: dict[str, Take] = {}
+        unread: list[StorageError] = []
         if not self.read_only:
             recovered, problems = recover_takes(self.takes_folder)
-            notices += [f"Take recovered: {take.label!r}." for take in recovered]
-            notices += [str(problem) for problem in problems]
+            notices += _recovered_notice(recovered)
+            unread += problems
         for path in sorted(self.takes_folder.glob(f"*{SIDECAR}")):
             if path.name.endswith(BEGUN):
                 continue
             try:
                 take = read_take(path)
             except StorageError as error:
-                notices.append(str(error))
+                unread.append(error)
                 continue
             if self.sound_path(take).exists():
                 takes[take.id] = take
             else:
-                notices.append(f"The sound of the take {take.label!r} is missing: {take.file}.")
+                unread.append(
+                    StorageError(
+                        f"The sound of the take {take.label!r} is missing: {take.file}.",
+                        "Put it back, or make the take again.",
+                    )
+                )
         self._saved = dict(takes)
         listed = [takes.pop(take_id) for take_id in outline.take_ids if take_id in takes]
         # A take that was whole before the session could say so.
         newer = sorted(takes.values(), key=lambda take: (take.created, take.id), reverse=True)
-        self.notices = tuple(notices)
+        self.notices, self.unread = tuple(notices), tuple(unread)
         return Session(outline.name, (*newer, *listed), outline.drafts, outline.unknown)
 
     def _outline(self, notices: list[str]) -> SessionOutline:
@@ -234,6 +242,14 @@ class SessionStore:
             f"The session {self.folder.name} was written by a newer version of the studio.",
             "Changes are not saved: update the studio, or start another session.",
         )
+
+
+def _recovered_notice(takes: tuple[Take, ...]) -> list[str]:
+    """One sentence for all that a crash has left half made."""
+    labels = ", ".join(repr(take.label) for take in takes)
+    if len(takes) > 1:
+        return [f"{len(takes)} takes were recovered: {labels}."]
+    return [f"Take recovered: {labels}."] if takes else []
 
 
 def _locked(folder: Path) -> FileLock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,15 +21,17 @@ from app.core.take_files import TAKE_CODES, TakeWriter, read_samples, save_take_
 from app.core.takes import Take
 from app.core.trash import Trash
 from app.jobs.background import Background
+from app.jobs.problems import explained
 from app.studio.notes import Note
 from app.studio.preferences import SettingsKeeper
 from app.studio.take_sounds import MEMORY, TakeSounds
-from engine import RequestError
+from engine import ExplainedError, RequestError
 from engine.types import Samples
 from engine.wav import WavFormat
 
 REPEAT_SECONDS: Final = 30.0
-"""A disk that is full fails with every save; the same sentence is not told again so soon."""
+"""A disk that is full fails with every save; the same sentence is not told again so soon. What nobody
+expected is told once."""
 
 
 class SessionKeeper(QObject):
@@ -66,8 +69,8 @@ class SessionKeeper(QObject):
         self._notes += [Note(sentence) for sentence in self._store.notices]
         self._history: History[Session] = History(self._store.session)
         self._save_failed.connect(self._on_save_failed, Qt.ConnectionType.QueuedConnection)
-        self._failures: dict[str, float] = {}  # sentence -> when it was told
-        self._autosaver = Autosaver(self._store, self._save_failed.emit)
+        self._failures: dict[str, float] = {}  # sentence -> when it was told last
+        self._autosaver = Autosaver(self._store, self._explain)
         self._is_closed = False
         self._sounds = TakeSounds(background, self._read, self.problem.emit, memory)
 
@@ -76,6 +79,8 @@ class SessionKeeper(QObject):
         notes, self._notes = self._notes, []
         for note in notes:
             self.notice.emit(note)
+        if self._store.unread:
+            self.problem.emit(_joint(self._store.unread))
 
     # --- what can be seen ---
 
@@ -285,10 +290,15 @@ class SessionKeeper(QObject):
         if not self.read_only and not self._is_closed:
             self._autosaver.change(self.session)
 
+    def _explain(self, error: Exception) -> None:
+        """Log what nobody expected, and hand it over; on the saving thread."""
+        self._save_failed.emit(explained(error))
+
     @Slot(object)
-    def _on_save_failed(self, error: StorageError) -> None:
+    def _on_save_failed(self, error: ExplainedError) -> None:
         now = time.monotonic()
-        if now - self._failures.get(error.message, -REPEAT_SECONDS) >= REPEAT_SECONDS:
+        pause = REPEAT_SECONDS if isinstance(error, StorageError) else math.inf
+        if now - self._failures.get(error.message, -math.inf) >= pause:
             self._failures[error.message] = now
             self.problem.emit(error)
 
@@ -302,6 +312,17 @@ class SessionKeeper(QObject):
         """A deletion that was undone just now: the file comes back with the next save."""
         if not path.exists():
             self._autosaver.flush()
+
+
+def _joint(unread: tuple[StorageError, ...]) -> StorageError:
+    """One error for all takes that could not be read."""
+    if len(unread) == 1:
+        return unread[0]
+    return StorageError(
+        f"{len(unread)} takes could not be read.",
+        "They stay where they are; the details say what is wrong with each.",
+        "\n".join(str(error) for error in unread),
+    )
 
 
 def _last_session(sessions: Path, name: str) -> Path | None:

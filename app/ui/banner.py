@@ -35,6 +35,7 @@ from app.ui.colours import Colours, Rgb
 from app.ui.icons import icon, icon_pixmap
 from app.ui.metrics import GAP, ICON, RADIUS, TIGHT, scaled_font
 from engine.errors import ExplainedError
+from engine.plain_text import one_line, some_lines
 
 DETAIL_LINES = 8
 INFO_MILLISECONDS = 15_000
@@ -202,20 +203,21 @@ class Banner(QFrame):
 
     def _show(self, notice: Notice) -> None:
         self._notice = notice
-        self._sentence.setText(notice.sentence)
+        sentence, hint = one_line(notice.sentence), one_line(notice.hint)
+        self._sentence.setText(sentence)
         self._sentence.setFont(scaled_font(self, 1.0, bold=bool(notice.hint)))
-        self._hint.setText(notice.hint)
+        self._hint.setText(hint)
         self._hint.setVisible(bool(notice.hint))
         self._action.setVisible(notice.action is not None)
         if notice.action is not None:
             self._action.setText(notice.action.label)
-        self._detail.setPlainText(notice.detail)
+        self._detail.setPlainText(some_lines(notice.detail))
         self._unfold.setVisible(bool(notice.detail))
         self._unfold.setChecked(False)
         self._on_unfold(unfolded=False)
         self._show_count()
         self._dress()
-        said = f"{notice.severity.word}: {notice.sentence} {notice.hint}".rstrip()
+        said = f"{notice.severity.word}: {sentence} {hint}".rstrip()
         self.setAccessibleName(said)
         self._picture.setAccessibleName(notice.severity.word)
         self.show()

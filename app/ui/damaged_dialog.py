@@ -17,6 +17,7 @@ from app.ui.controls import main_button
 from app.ui.dialogs import FittedDialog
 from app.ui.inline_note import InlineNote, wrapped_label
 from app.ui.metrics import GAP, ROOM
+from engine.plain_text import one_line, some_lines
 
 WIDTH = 480
 DETAIL_LINES = 6
@@ -42,9 +43,9 @@ class DamagedDialog(FittedDialog):
         layout.addWidget(reason)
         for words in (error.hint, f"Folder: {damaged.folder}"):
             if words:
-                layout.addWidget(wrapped_label(words, parent=self))
+                layout.addWidget(wrapped_label(one_line(words), parent=self))
         if error.detail:
-            detail = QPlainTextEdit(error.detail, self)
+            detail = QPlainTextEdit(some_lines(error.detail), self)
             detail.setReadOnly(True)
             detail.setTabChangesFocus(True)
             detail.setAccessibleName("Details")

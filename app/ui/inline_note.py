@@ -9,6 +9,7 @@ from app.ui.banner import Severity
 from app.ui.colours import Colours
 from app.ui.icons import icon_pixmap
 from app.ui.metrics import ICON, TIGHT
+from engine.plain_text import some_lines
 
 LEAST_WIDTH = 120
 
@@ -39,6 +40,7 @@ class InlineNote(QWidget):
     def tell(self, sentence: str, severity: Severity = Severity.INFO) -> None:
         """Say a sentence, or nothing with an empty one."""
         self._severity = severity
+        sentence = some_lines(sentence)
         self._words.setText(sentence)
         self.setAccessibleName(f"{severity.word}: {sentence}" if sentence else "")
         self._dress()

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.ui.colours import Colours
 from app.ui.metrics import GAP
+from engine.plain_text import one_line
 
 LEAST_CHARACTERS = 4
 SPINNER = 14
@@ -79,6 +80,7 @@ class BusyLabel(QWidget):
 
     def set_busy(self, text: str) -> None:
         """Say what is being done; nothing with an empty text."""
+        text = one_line(text)
         self._label.setText(text)
         self.setAccessibleName(text)
         self._ring.turn(bool(text))

@@ -34,6 +34,7 @@ from app.ui.window_dialogs import WindowDialogs
 from app.ui.window_drops import dropped
 from app.ui.window_messages import Remedies, WindowMessages, show_folder
 from app.ui.window_panels import WindowPanels, decoded, encoded, shown_together
+from engine.plain_text import one_line
 
 TITLE: Final = "voice studio"
 USUAL_SIZE: Final = QSize(1280, 820)
@@ -216,7 +217,7 @@ class MainWindow(QMainWindow):
     @Slot()
     def _show_session(self) -> None:
         session = self._studio.session
-        self.setWindowTitle(f"{session.session.name} \N{EN DASH} {TITLE}")
+        self.setWindowTitle(f"{one_line(session.session.name)} \N{EN DASH} {TITLE}")
         self.keys.show_history(session.undo_label, session.redo_label)
 
     @Slot(object)

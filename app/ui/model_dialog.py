@@ -33,6 +33,7 @@ from app.ui.model_words import loading_sentence
 from app.ui.no_models import NoModels
 from engine import ModelPair
 from engine.cli.console import readable_bytes
+from engine.plain_text import one_line
 
 SIZE: Final = (860, 560)
 STEPS: Final = 1000  # of the progress bar
@@ -172,7 +173,7 @@ class ModelDialog(QDialog):
         talker = self._rows.talker
         self._codec.clear()
         for codec in found.codecs:
-            label = f"{codec.path.name} ({readable_bytes(codec.file_bytes)})"
+            label = f"{one_line(codec.path.name)} ({readable_bytes(codec.file_bytes)})"
             self._codec.addItem(label, str(codec.path))  # Qt cannot compare paths
             self._codec.setItemData(
                 self._codec.count() - 1, str(codec.path), Qt.ItemDataRole.ToolTipRole
@@ -185,7 +186,7 @@ class ModelDialog(QDialog):
             self._codec.setCurrentIndex(0)
 
     def _show_faults(self, found: FoundModels) -> None:
-        lines = [file.error.message for file in found.unusable]
+        lines = [one_line(file.error.message) for file in found.unusable]
         more = len(lines) - SHOWN_FAULTS
         if more > 0:
             lines = [*lines[:SHOWN_FAULTS], f"and {more} more files that cannot be used"]

@@ -14,6 +14,7 @@ from app.ui.family_gate import NAMES
 from app.ui.language_box import language_label
 from engine import ModelDescription
 from engine.cli.console import readable_bytes
+from engine.plain_text import one_line
 
 COLUMNS: Final = ("Model", "Size", "Precision", "On disk", "For")
 PATH: Final = Qt.ItemDataRole.UserRole
@@ -55,7 +56,7 @@ class ModelRows(QTreeWidget):
             item = QTreeWidgetItem(list(_cells(talker)))
             item.setData(0, PATH, talker.path)
             for column in range(len(COLUMNS)):
-                item.setToolTip(column, str(talker.path))
+                item.setToolTip(column, one_line(str(talker.path)))
             self.addTopLevelItem(item)
         self.blockSignals(False)
         if before is not None:
@@ -81,7 +82,7 @@ def describe(talker: ModelDescription) -> str:
         lines.append(f"Speakers: {_listed([_speaker(talker, name) for name in talker.speakers])}.")
     if talker.ignores_instruct:
         lines.append("It does not follow instructions.")
-    lines.append(str(talker.path))
+    lines.append(one_line(str(talker.path)))
     return "\n".join(lines)
 
 
@@ -92,7 +93,7 @@ def _cells(talker: ModelDescription) -> tuple[str, ...]:
         "voice_design": "voices from a description",
     }[talker.family]
     return (
-        talker.name or talker.path.stem,
+        one_line(talker.name or talker.path.stem),
         f"{talker.size} {NAMES[talker.family]}",
         talker.precision,
         readable_bytes(talker.file_bytes),

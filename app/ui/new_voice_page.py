@@ -34,6 +34,7 @@ from app.ui.transcript_panel import TranscriptPanel
 from app.ui.trim_panel import TrimPanel
 from app.ui.waveform import WaveformView
 from app.ui.wheel_guard import WheelGuard
+from engine.plain_text import one_line
 
 STEPS = (
     ("Source", ""),
@@ -172,7 +173,8 @@ class NewVoicePage(QScrollArea):
         arrived = has_recording and not self._has_recording
         self._has_recording = has_recording
         if has_recording:
-            self._about.setText(f"{state.source}, {state.seconds:.1f} s, {state.rate / 1000:g} kHz")
+            source = one_line(state.source)
+            self._about.setText(f"{source}, {state.seconds:.1f} s, {state.rate / 1000:g} kHz")
         else:
             self._about.setText(INVITATION)
         self._discard.setVisible(has_recording)

@@ -27,6 +27,7 @@ from app.audio.backend import Device
 from app.core.settings import Settings, Theme
 from app.ui.controls import DeviceBox, muted_label
 from app.ui.metrics import CONTROL, GAP, ROOM
+from engine.plain_text import one_line
 
 SCALES = (100, 110, 125, 150, 175, 200, 225, 250)  # percent
 THEMES = (
@@ -34,6 +35,7 @@ THEMES = (
     (Theme.LIGHT, "Light"),
     (Theme.DARK, "Dark"),
 )
+FOLDER = Qt.ItemDataRole.UserRole
 FOLDER_ROWS = 4
 WIDTH = 560
 CAPTION_WIDTH = 96
@@ -194,8 +196,9 @@ class PreferencesDialog(QDialog):
         self._show_note()
 
     def _list_folder(self, folder: Path) -> None:
-        item = QListWidgetItem(str(folder))
-        item.setToolTip(str(folder))
+        item = QListWidgetItem(one_line(str(folder)))
+        item.setToolTip(item.text())
+        item.setData(FOLDER, str(folder))
         self._folders.addItem(item)
 
     @Slot()
@@ -216,7 +219,7 @@ class PreferencesDialog(QDialog):
             scale=int(self._scale.currentData()),
             output=self._output.device_id,
             microphone=self._microphone.device_id,
-            model_folders=tuple(Path(self._folders.item(row).text()) for row in rows),
+            model_folders=tuple(Path(self._folders.item(row).data(FOLDER)) for row in rows),
             device=self._device.currentData(),
             precision=self._precision.currentData(),
         )

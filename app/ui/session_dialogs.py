@@ -21,6 +21,7 @@ from app.studio.sessions import KnownSession
 from app.ui.controls import muted_label
 from app.ui.dialogs import SaveButtons
 from app.ui.metrics import GAP, ROOM
+from engine.plain_text import one_line
 
 WIDTH = 460
 LIST_HEIGHT = 280
@@ -117,8 +118,8 @@ class SessionsDialog(QDialog):
             moment = QDateTime.fromSecsSinceEpoch(round(known.changed))
             changed = QLocale().toString(moment, QLocale.FormatType.ShortFormat)
             mark = "open now" if known.is_here else changed
-            item = QListWidgetItem(f"{known.title} ({mark})", self._list)
-            item.setToolTip(str(known.folder))
+            item = QListWidgetItem(f"{one_line(known.title)} ({mark})", self._list)
+            item.setToolTip(one_line(str(known.folder)))
         others = (row for row, known in enumerate(found) if not known.is_here)
         self._list.setCurrentRow(next(others, -1))
         self._list.setFocus()

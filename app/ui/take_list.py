@@ -21,13 +21,19 @@ class TakeList(QScrollArea):
         self,
         buffer_of: Callable[[str], TakeBuffer],
         furnished: Callable[[], None],
+        following: QWidget,
         parent: QWidget | None = None,
     ) -> None:
-        """`buffer_of` gives the sound of a take; `furnished` is called when strips got theirs."""
+        """`buffer_of` gives the sound of a take; `furnished` is called when strips got theirs.
+
+        From the last strip Tab goes on to `following`.
+        """
         super().__init__(parent)
         self._buffer_of = buffer_of
         self._furnished = furnished
+        self._following = following
         self._strips: tuple[TakeStrip, ...] = ()
+        self._is_chained = True  # Tab goes through the strips from top to bottom
         self._content = QWidget(self)
         self._content.installEventFilter(self)
         self._column = QVBoxLayout(self._content)
@@ -37,7 +43,7 @@ class TakeList(QScrollArea):
         self._soon = QTimer(self)  # when the strips have found their places
         self._soon.setSingleShot(True)
         self._soon.setInterval(0)
-        self._soon.timeout.connect(self.furnish)
+        self._soon.timeout.connect(self._settle)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidget(self._content)
@@ -48,29 +54,55 @@ class TakeList(QScrollArea):
         """From top to bottom."""
         return self._strips
 
-    def arrange(self, strips: Sequence[TakeStrip], following: QWidget) -> None:
-        """Show these from top to bottom; others are deleted. Tab goes on to `following`."""
+    def arrange(self, strips: Sequence[TakeStrip]) -> None:
+        """Show these from top to bottom; others are deleted."""
         before, self._strips = self._strips, tuple(strips)
-        focus = QApplication.focusWidget()
+        wanted = set(self._strips)
+        staying = [strip for strip in before if strip in wanted]
         for strip in before:
-            if strip not in self._strips:
-                self._column.removeWidget(strip)
-                if focus is not None and (focus is strip or strip.isAncestorOf(focus)):
-                    self.setFocus()
-                strip.hide()  # it is deleted only after what happens now
-                strip.deleteLater()
-        for place, strip in enumerate(self._strips):
-            if self._column.indexOf(strip) != place:
-                self._column.removeWidget(strip)
-                self._column.insertWidget(place, strip)
-                strip.show()  # else it is only from the next turn of the event loop on
-        if self._strips != before:
-            self._chain_focus(following)
+            if strip not in wanted:
+                self._remove(strip)
+        self._place(staying)
+        self._is_chained = self._is_chained and self._strips == before
         self._soon.start()
+
+    def _remove(self, strip: TakeStrip) -> None:
+        focus = QApplication.focusWidget()
+        self._column.removeWidget(strip)
+        if focus is not None and (focus is strip or strip.isAncestorOf(focus)):
+            self.setFocus()
+        strip.hide()  # it is deleted only after what happens now
+        strip.deleteLater()
+
+    def _place(self, staying: Sequence[TakeStrip]) -> None:
+        """Put every strip into its place; the column holds `staying`, in this order."""
+        here = set(staying)
+        moved: set[TakeStrip] = set()
+        rest = iter(staying)
+        next_one = next(rest, None)
+        for place, strip in enumerate(self._strips):
+            while next_one in moved:
+                next_one = next(rest, None)
+            if strip is next_one:
+                next_one = next(rest, None)
+                continue
+            if strip in here:
+                moved.add(strip)
+                self._column.removeWidget(strip)
+            self._column.insertWidget(place, strip)
+            strip.show()  # else it is only from the next turn of the event loop on
 
     def reveal(self, strip: TakeStrip) -> None:
         """Scroll until a strip is seen."""
         self.ensureWidgetVisible(strip)
+
+    @Slot()
+    def _settle(self) -> None:
+        """What is due once after all that happens at the same time: takes come in dozens."""
+        if not self._is_chained:
+            self._is_chained = True
+            self._chain_focus()
+        self.furnish()
 
     @Slot()
     def furnish(self) -> None:
@@ -91,8 +123,8 @@ class TakeList(QScrollArea):
             self._soon.start()
         return super().eventFilter(watched, event)
 
-    def _chain_focus(self, following: QWidget) -> None:
+    def _chain_focus(self) -> None:
         """Let Tab go through the strips from top to bottom, whenever they were made."""
         chain = [widget for strip in self._strips for widget in strip.focus_chain()]
-        for widget, next_one in pairwise([*chain, following]):
+        for widget, next_one in pairwise([*chain, self._following]):
             self.setTabOrder(widget, next_one)

@@ -96,7 +96,7 @@ class TakesPanel(QWidget):
         self._older = QPushButton(self)
         self._older.setProperty("kind", "quiet")
         self._older.clicked.connect(self._on_older)
-        self._list = TakeList(self._session.buffer, self._show_sounding, self)
+        self._list = TakeList(self._session.buffer, self._show_sounding, self._older, self)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(GAP, TIGHT, GAP, TIGHT)
         layout.setSpacing(TIGHT)
@@ -122,7 +122,7 @@ class TakesPanel(QWidget):
         wanted += [(take, None) for take in kept[: self._shown]]
         strips = [self._strip_of(take, live) for take, live in wanted]
         self._strips = {strip.take.id: strip for strip in strips}
-        self._list.arrange(strips, self._older)
+        self._list.arrange(strips)
         self._empty.setVisible(not wanted)
         self._list.setVisible(bool(wanted))
         hidden = len(kept) - self._shown
@@ -137,6 +137,8 @@ class TakesPanel(QWidget):
         if strip is None:
             strip = TakeStrip(take, live.buffer if live is not None else None, self._timer)
             self._connect(strip)
+        elif strip.take is take and strip.is_live == (live is not None):
+            return strip  # what it shows is still true, and there may be a hundred of them
         strip.show_take(take)
         strip.set_live(live is not None, live.expected if live is not None else 0.0)
         strip.set_file(str(self._session.sound_path(take)) if live is None else "")

@@ -31,6 +31,7 @@ from app.core.trash import TrashItem
 from app.ui.icons import icon
 from app.ui.inline_note import wrapped_label
 from app.ui.metrics import GAP, ROOM
+from engine.plain_text import one_line
 
 SIZE = (560, 420)
 KINDS: Final = (
@@ -152,11 +153,12 @@ class TrashDialog(QDialog):
         self._table.setRowCount(len(items))
         for row, item in enumerate(items):
             word, picture = _kind(item)
-            name = QTableWidgetItem(icon(picture), item.label)
+            label = one_line(item.label)
+            name = QTableWidgetItem(icon(picture), label)
             for column, cell in enumerate(
                 (name, QTableWidgetItem(word), QTableWidgetItem(_when(item)))
             ):
-                cell.setToolTip(f"{item.label}\n{word}, deleted {_when(item)}")
+                cell.setToolTip(f"{label}\n{word}, deleted {_when(item)}")
                 self._table.setItem(row, column, cell)
         self._table.setVisible(bool(items))
         self._empty.setVisible(not items)
@@ -243,4 +245,4 @@ def _when(item: TrashItem) -> str:
 
 
 def _named(items: tuple[TrashItem, ...]) -> str:
-    return f"“{items[0].label}”" if len(items) == 1 else f"{len(items)} things"
+    return f"“{one_line(items[0].label)}”" if len(items) == 1 else f"{len(items)} things"

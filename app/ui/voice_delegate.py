@@ -31,6 +31,7 @@ from app.ui.voice_look import (
     ink_on,
     runs_leftwards,
     second_line,
+    shown_name,
     voice_colour,
 )
 
@@ -250,7 +251,7 @@ def _paint_words(
     damaged = isinstance(row, DamagedVoice) and not is_selected
     second = colours.danger if damaged else colours.text if is_selected else colours.muted
     for place, text, used, colour in (
-        (places.name, " ".join(row.name.split()), font, colours.text),
+        (places.name, shown_name(row), font, colours.text),
         (places.caption, second_line(row), caption_font(font), second),
     ):
         painter.setFont(used)

@@ -16,7 +16,7 @@ from PySide6.QtCore import (
 
 from app.core.voice_record import LibraryVoice
 from app.core.voices import DamagedVoice
-from app.ui.voice_look import VoiceRow, row_key, spoken_description, tooltip
+from app.ui.voice_look import VoiceRow, row_key, shown_name, spoken_description, tooltip
 
 ROW_ROLE: Final = Qt.ItemDataRole.UserRole
 PLAYING_ROLE: Final = Qt.ItemDataRole.UserRole + 1
@@ -83,7 +83,9 @@ class VoiceListModel(QAbstractListModel):
         row = self._rows[index.row()]
         is_playing = self._keys[index.row()] == self._playing
         match role:
-            case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.EditRole:
+            case Qt.ItemDataRole.DisplayRole:
+                return shown_name(row)
+            case Qt.ItemDataRole.EditRole:
                 return row.name
             case Qt.ItemDataRole.ToolTipRole:
                 return tooltip(row)

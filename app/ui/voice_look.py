@@ -16,6 +16,7 @@ from app.core.voice_record import ANY_LANGUAGE, LibraryVoice, Origin, VoiceDetai
 from app.core.voices import DamagedVoice
 from app.ui.colours import Rgb, contrast
 from app.ui.language_box import language_label
+from engine.plain_text import one_line
 from engine.voices import KNOWN_WIDTHS
 
 VoiceRow: TypeAlias = LibraryVoice | DamagedVoice
@@ -62,6 +63,11 @@ def row_key(row: VoiceRow) -> str:
     return row.id if isinstance(row, LibraryVoice) else f"damaged {row.folder}"
 
 
+def shown_name(row: VoiceRow) -> str:
+    """The name of a voice or folder, as far as it can be seen."""
+    return one_line(row.name)
+
+
 def voice_colour(details: VoiceDetails) -> QColor:
     """The colour that was chosen for a voice, else always the same one of the palette."""
     if _RGB.fullmatch(details.colour):
@@ -84,7 +90,7 @@ def second_line(row: VoiceRow) -> str:
     """What stands below the name."""
     if isinstance(row, DamagedVoice):
         # The path of the folder would fill the line, and its name stands above.
-        return f"Damaged: {row.error.message.replace(f'{row.folder}{os.sep}', '')}"
+        return one_line(f"Damaged: {row.error.message.replace(f'{row.folder}{os.sep}', '')}")
     parts = [KIND_WORDS[row.details.kind], models_of(row)]
     if row.details.language != ANY_LANGUAGE:
         parts.append(language_label(row.details.language))
@@ -93,7 +99,7 @@ def second_line(row: VoiceRow) -> str:
 
 def spoken_description(row: VoiceRow, *, is_playing: bool = False) -> str:
     """The row for a screen reader."""
-    parts = [row.name, second_line(row).replace(" · ", ", ")]
+    parts = [shown_name(row), second_line(row).replace(" · ", ", ")]
     if isinstance(row, LibraryVoice):
         parts += ["favourite"] if row.details.favourite else []
         parts += [f"tags: {', '.join(row.details.tags)}"] if row.details.tags else []
@@ -104,9 +110,10 @@ def spoken_description(row: VoiceRow, *, is_playing: bool = False) -> str:
 def tooltip(row: VoiceRow) -> str:
     """All there is to say about a row at a glance, a line each."""
     if isinstance(row, DamagedVoice):
-        return "\n".join(filter(None, (row.name, row.error.message, row.error.hint)))
+        lines = [one_line(words) for words in (row.name, row.error.message, row.error.hint)]
+        return "\n".join(filter(None, lines))
     details = row.details
-    lines = [row.name, second_line(row)]
+    lines = [shown_name(row), second_line(row)]
     lines += [f"Tags: {', '.join(details.tags)}"] if details.tags else []
     lines += [_cut(details.note)] if details.note else []
     lines += [f"“{_cut(row.transcript)}”"] if row.transcript else []

@@ -117,6 +117,7 @@ class WaveDisplay(TimelineView):
     def set_placeholder(self, text: str) -> None:
         """What is written where there is no audio."""
         self._placeholder = text
+        self._describe()
         self.update()
 
     def show_spectrogram(self, shown: bool) -> None:
@@ -131,12 +132,16 @@ class WaveDisplay(TimelineView):
         source = self._source
         finished = source is None or source.is_finished  # before the length, which may still grow
         if source is not None and source.length != self._length:
+            before, rate = self._length, source.rate
             self._set_length(source.length)
+            if before // rate != self._length // rate:
+                self._describe()  # not more often, for a screen reader hears of each change
         if self._layer.collect():
             self.update()
         if finished and not self._layer.is_waiting and self._is_watching:
             self._is_watching = False
             self._timer.unwatch(self.refresh)
+            self._describe()
 
     def _watch(self) -> None:
         if not self._is_watching:

@@ -6,27 +6,17 @@ import io
 import logging
 import os
 import sys
-import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
 from engine.errors import ExplainedError
+from engine.plain_text import one_line
 
 
 def readable_bytes(count: int) -> str:
     """A size as people read it, in powers of ten."""
     return f"{count / 1e9:.2f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
-
-
-def one_line(text: str) -> str:
-    """The text with line breaks and control characters spelled out: names may hold any."""
-    return "".join(
-        char.encode("unicode_escape").decode()
-        if unicodedata.category(char) in ("Cc", "Zl", "Zp")
-        else char
-        for char in text
-    )
 
 
 def detach(stream: TextIO) -> None:

@@ -50,6 +50,16 @@ def test_a_notice_says_all_it_has(banner: Banner) -> None:
     assert not button(banner, "Copy details").isVisible()
 
 
+def test_names_cannot_disguise_what_a_notice_says(banner: Banner) -> None:
+    detail = "first\nsec\u202eond"
+    banner.tell(Notice(Severity.ERROR, "gnp\u202e.exe\nis damaged.", "Look\tat it.", detail))
+    assert {"gnp\\u202e.exe\\nis damaged.", "Look\\tat it."} <= set(words(banner))
+    assert "\u202e" not in banner.accessibleName()
+    shown = banner.findChild(QPlainTextEdit)
+    assert shown is not None
+    assert shown.toPlainText() == "first\nsec\\u202eond"
+
+
 def test_an_error_becomes_a_notice() -> None:
     notice = Notice.of(DeviceError("No GPU.", "Use the CPU.", "cuda"))
     assert notice == Notice(Severity.ERROR, "No GPU.", "Use the CPU.", "cuda")

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.interruptions import Interruptions
+from app.main import tell_no_start
 from app.unexpected import UnexpectedErrors
 from engine import ExplainedError
 
@@ -79,3 +80,14 @@ def test_a_signal_closes_and_is_given_back_afterwards(
     assert closed == [True]
     assert signal.getsignal(number) is before
     interruptions.deleteLater()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_closes_the_box_that_says_why_there_is_no_window(
+    qtbot: QtBot, qapp: QApplication, number: signal.Signals
+) -> None:
+    before = signal.getsignal(number)
+    QTimer.singleShot(0, lambda: signal.raise_signal(number))
+    tell_no_start(ExplainedError("There is no room.", "Make some."))
+    assert QApplication.activeModalWidget() is None
+    assert signal.getsignal(number) is before

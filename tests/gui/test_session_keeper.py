@@ -342,6 +342,42 @@ def test_a_disk_that_fails_is_not_told_with_every_change(room: Room, qtbot: QtBo
     assert read_take(blocked).note == "2"
 
 
+def test_a_fault_of_ours_is_logged_and_told_once_and_saving_goes_on(
+    room: Room, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    take = room.make(1)
+    assert room.files()
+
+    def fail(*_: object) -> None:
+        raise KeyError("a fault of ours")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("app.core.session_store.write_sidecar", fail)
+        patch.setattr("app.studio.session.REPEAT_SECONDS", 0.0)
+        for number in range(3):
+            room.keeper.set_note(take.id, str(number))
+            assert room.keeper._autosaver.flush()
+        qtbot.waitUntil(lambda: bool(room.problems))
+        qtbot.wait(1)  # whatever was queued behind it
+    assert ["a fault of ours" in problem.message for problem in room.problems] == [True]
+    assert sum("unexpectedly" in record.message for record in caplog.records) == 3
+    room.keeper.set_note(take.id, "kept")
+    assert room.files()
+    assert read_take(room.keeper.sound_path(take).with_suffix(".json")).note == "kept"
+
+
+def test_damaged_takes_are_told_together(open_room: MakeRoom) -> None:
+    room = open_room()
+    takes = [room.make(seed) for seed in range(3)]
+    room.close()
+    for take in takes:
+        room.keeper.sound_path(take).with_suffix(".json").write_bytes(b"{")
+    again = open_room()
+    assert again.ids == []
+    assert [problem.message for problem in again.problems] == ["3 takes could not be read."]
+    assert all(take.id in again.problems[0].detail for take in takes)
+
+
 def test_a_session_of_a_newer_studio_is_shown_and_not_written(open_room: MakeRoom) -> None:
     room = open_room()
     take = room.make(1)

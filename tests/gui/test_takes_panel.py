@@ -556,6 +556,7 @@ def test_tab_goes_from_top_to_bottom_whenever_strips_were_made(
     panel: TakesPanel, studio: Studio
 ) -> None:
     keep_three(studio)
+    QApplication.processEvents()
     panel.strips[0].setFocus()
     seen = []
     for _ in range(3 * 7):
@@ -565,6 +566,33 @@ def test_tab_goes_from_top_to_bottom_whenever_strips_were_made(
         seen.append(strip.take.label)
         focus_key(Qt.Key.Key_Tab)
     assert seen == ["Line 1"] * 7 + ["Line 2"] * 7 + ["Line 3"] * 7
+
+
+def test_many_takes_that_come_and_go_cost_as_much_each_as_one(
+    panel: TakesPanel, studio: Studio, gate: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    chained: list[TakeStrip] = []
+    show_take, focus_chain = TakeStrip.show_take, TakeStrip.focus_chain
+
+    def show(strip: TakeStrip, take: Take) -> None:
+        shown.append(take.id)
+        show_take(strip, take)
+
+    def chain(strip: TakeStrip) -> tuple[QWidget, ...]:
+        chained.append(strip)
+        return focus_chain(strip)
+
+    monkeypatch.setattr(TakeStrip, "show_take", show)
+    monkeypatch.setattr(TakeStrip, "focus_chain", chain)
+    for seed in range(20):
+        studio.speech.speak(SPEAKER, (seed,), "Ryan")
+    assert len(panel.strips) == 20
+    QApplication.processEvents()
+    assert len(chained) == 20
+    studio.speech.cancel()
+    assert len(panel.strips) == 1, "the one that is stopping"
+    assert len(shown) <= 3 * 20
 
 
 def test_a_strip_that_leaves_does_not_take_the_focus_from_elsewhere(

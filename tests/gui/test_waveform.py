@@ -258,6 +258,16 @@ def test_the_placeholder_stands_where_nothing_is(make_view: MakeView) -> None:
     assert "Record" in view.accessibleDescription()
 
 
+def test_a_growing_take_says_how_long_it_has_become(make_view: MakeView, qtbot: QtBot) -> None:
+    take = TakeBuffer(RATE)
+    view = make_view(take, compact=True)
+    take.append(tone(1.2))
+    qtbot.waitUntil(lambda: view.accessibleDescription() == "0:01.2 long")
+    take.append(tone(0.3))
+    take.finish()
+    qtbot.waitUntil(lambda: view.accessibleDescription() == "0:01.5 long")
+
+
 def test_a_shape_glides_when_it_is_scrolled(make_view: MakeView) -> None:
     noise = np.random.default_rng(0).uniform(-0.8, 0.8, SECONDS * RATE).astype(np.float32)
     view = make_view(TakeBuffer.of(noise, RATE))

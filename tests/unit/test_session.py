@@ -320,7 +320,8 @@ def test_a_damaged_take_stops_no_other(store: SessionStore, trash: Trash) -> Non
     os.replace(folder / f"{takes[2].id}.json", folder / "other.json")
     store = reopened(store, trash)
     assert store.session.takes == (takes[3],)
-    assert len(store.notices) == 3
+    assert len(store.unread) == 3
+    assert store.notices == ()
     assert store.sound_path(takes[0]).exists()
     store.close()
 
@@ -403,7 +404,7 @@ def test_what_cannot_be_recovered_is_kept(store: SessionStore, trash: Trash) -> 
     before = names(store)
     store = reopened(store, trash)
     assert store.session.takes == ()
-    assert "damaged" in store.notices[0]
+    assert "damaged" in store.unread[0].message
     assert names(store) == before
     store.close()
 
@@ -473,7 +474,7 @@ def test_a_kill_loses_nothing_that_was_heard(tmp_path: Path) -> None:
 
 
 def test_changes_are_saved_by_themselves(store: SessionStore, trash: Trash) -> None:
-    problems: list[StorageError] = []
+    problems: list[Exception] = []
     saver = Autosaver(store, problems.append)
     session = store.session
     for number in range(100):
@@ -511,7 +512,7 @@ def test_a_change_is_saved_without_being_asked(store: SessionStore) -> None:
 def test_a_disk_that_refuses_is_told_and_tried_again(
     store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    problems: list[StorageError] = []
+    problems: list[Exception] = []
     saver = Autosaver(store, problems.append, delay=0)
 
     def refuse(*_: object) -> None:
@@ -522,13 +523,34 @@ def test_a_disk_that_refuses_is_told_and_tried_again(
         patch.setattr("app.core.session_store.write_document", refuse)
         saver.change(session)
         assert saver.flush()
-    assert [problem.message for problem in problems] == ["The disk is full."]
+    assert [str(problem) for problem in problems] == ["The disk is full."]
     saver.change(session)
     assert saver.flush()
     assert len(problems) == 1
     assert (store.folder / "session.json").exists()
     assert saver.close()
     assert not any(thread.name == "autosave" for thread in threading.enumerate())
+
+
+def test_what_nobody_expected_does_not_end_the_saving(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problems: list[Exception] = []
+    saver = Autosaver(store, problems.append, delay=0)
+
+    def fail(*_: object) -> None:
+        raise KeyError("a fault of ours")
+
+    session = store.session.with_draft("clone", Draft("x"))
+    with monkeypatch.context() as patch:
+        patch.setattr("app.core.session_store.write_document", fail)
+        saver.change(session)
+        assert saver.flush()
+    assert [type(problem) for problem in problems] == [KeyError]
+    saver.change(session)
+    assert saver.close()
+    assert len(problems) == 1
+    assert (store.folder / "session.json").exists()
 
 
 def test_a_take_that_was_deleted_at_once_is_in_the_trash(store: SessionStore, trash: Trash) -> None:

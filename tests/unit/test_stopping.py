@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.cli.console import Console, one_line
+from engine.cli.console import Console
 from engine.cli.running import DONE, FAILED, STOPPED, interruptible, run_command
 from engine.errors import Cancelled, ExplainedError
 from engine.families import ModelPair, open_engine
+from engine.plain_text import one_line
 from engine.types import CancelToken, Sampling, SpeechRequest
 
 BASE = "qwen-talker-1.7b-base-F32.gguf"
@@ -189,6 +190,7 @@ def test_streams_that_were_closed_before_the_start(monkeypatch: pytest.MonkeyPat
 
 def test_control_characters_of_names_are_spelled_out() -> None:
     assert one_line("a\nb\x1b[2Jc\u2028d é😀\u3000") == r"a\nb\x1b[2Jc\u2028d é😀" + "\u3000"
+    assert one_line("gnp\u202eexe\udcff אב\u200d") == r"gnp\u202eexe\udcff אב" + "\u200d"
 
     def fail() -> int:
         raise ExplainedError("a\nb.wav does not exist.")
