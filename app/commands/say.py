@@ -86,7 +86,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="16 or 24 bit PCM, or 32 bit float (default: %(default)s)",
     )
     add("--device", help="auto, cpu, cuda, cuda:1, mps, ... (default: auto)")
-    add("--precision", default="auto", help="auto, f32 or bf16 (default: %(default)s)")
+    add("--precision", default="auto", help="auto, f32, bf16 or int8 (default: %(default)s)")
     add("--quiet", action="store_true", help="print errors only")
     add("--json", action="store_true", help="print a report in JSON on standard output")
 

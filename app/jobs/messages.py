@@ -57,7 +57,7 @@ class LoadedModel:
     description: ModelDescription
     default_sampling: Sampling
     device: str  # that was chosen: "cpu", "cuda:0"
-    precision: str  # "f32", "bf16"
+    precision: str  # "f32", "bf16", "int8"
     seconds: float  # that it took
     sample_rate: int  # Hz
     frame_samples: int

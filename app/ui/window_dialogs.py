@@ -29,6 +29,7 @@ PRECISIONS: Final = (
     ("auto", "Automatic"),
     ("f32", "32 bit (exact)"),
     ("bf16", "16 bit (faster on graphics cards)"),
+    ("int8", "8 bit (fastest on processors)"),
 )
 
 

@@ -250,7 +250,7 @@ def _add_running(parser: CommandParser) -> None:
     running = parser.add_argument_group("running")
     add = running.add_argument
     add("--device", help="auto, cpu, cuda, cuda:1, mps, ... (default: auto)")
-    add("--precision", default="auto", help="auto, f32 or bf16 (default: %(default)s)")
+    add("--precision", default="auto", help="auto, f32, bf16 or int8 (default: %(default)s)")
     add("--quiet", action="store_true", help="print errors only")
     add(
         "--json",

@@ -36,7 +36,7 @@ medians. Real-time factor: seconds of computing per second of sound, 1 or less i
 listen while it speaks. Let nothing else run meanwhile.
 
 A peer is a program that is given the same wish as one argument in JSON and prints the same
-figures; tools/peers has those for qwentts.cpp and the official package.
+figures; tools/peers has one for qwentts.cpp.
 
 examples:
   voice-studio bench --model talker-Q8_0.gguf --codec tokenizer-Q8_0.gguf

@@ -81,7 +81,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--model", type=Path, required=True, metavar="GGUF", help="talker")
     add("--codec", type=Path, required=True, metavar="GGUF", help="audio tokenizer")
     add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps, ... (default: auto)")
-    add("--precision", default="auto", help="auto, f32 or bf16 (default: %(default)s)")
+    add("--precision", default="auto", help="auto, f32, bf16 or int8 (default: %(default)s)")
     _add_reference(parser)
     _add_speech(parser)
     _add_output(parser)
@@ -92,7 +92,7 @@ def _add_reference(parser: argparse.ArgumentParser) -> None:
     add("--against-model", type=Path, metavar="GGUF", help="talker (default: that of --model)")
     add("--against-codec", type=Path, metavar="GGUF", help="tokenizer (default: that of --codec)")
     add("--against-device", metavar="DEVICE", help="where it runs (default: cpu)")
-    add("--against-precision", metavar="NAME", help="auto, f32 or bf16 (default: f32)")
+    add("--against-precision", metavar="NAME", help="auto, f32, bf16 or int8 (default: f32)")
     add(
         "--golden",
         type=Path,
