@@ -10,10 +10,12 @@ import contextlib
 import ctypes
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -243,24 +245,60 @@ def make_environment(venv: Path) -> None:
 
 def install_packages(root: Path, *, testing: bool) -> None:
     """Let pip bring in every package; if it fails, its complaints are shown and explained."""
-    say("Installing packages. The first time this takes minutes, and nothing is shown meanwhile.")
-    command = [str(program(root / ".venv", "python")), "-m", "pip", "install", "--quiet"]
+    say("Installing packages. The first time this takes minutes.")
+    command = [str(program(root / ".venv", "python")), "-m", "pip", "install"]
     command += ["--disable-pip-version-check", "--no-warn-script-location"]
     command += ["-c", "constraints.txt", "-e", ".[test]" if testing else "."]
     # A user's PIP_USER would make pip refuse to install into an environment.
-    environment = {**os.environ, "PIP_USER": "0"}
-    pip = subprocess.run(
-        command,
-        cwd=root,
-        env=environment,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    environment = {**os.environ, "PIP_USER": "0", "PYTHONUNBUFFERED": "1"}
+    with tempfile.TemporaryFile("w+", errors="replace") as complaints:
+        pip = subprocess.Popen(
+            command,
+            cwd=root,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            text=True,
+            errors="replace",
+        )
+        with pip:
+            tell_steps(pip.stdout or ())
+        complaints.seek(0)
+        told = complaints.read()
     if pip.returncode != 0:
-        sys.stderr.write(pip.stderr)
-        raise SetupError(f"{explain(pip.stderr)} Then run the same command again.")
+        sys.stderr.write(told)
+        raise SetupError(f"{explain(told)} Then run the same command again.")
+
+
+def tell_steps(lines: Iterable[str]) -> None:
+    """Show what pip is at: a dot per package that it looks up, a line per one that it fetches."""
+    dots = False
+    for line in lines:
+        step = step_of(line)
+        if step == ".":
+            print(step, end="", flush=True)
+        elif step:
+            say(f"\n{step}" if dots else step)
+        dots = step == "." or (dots and not step)
+    if dots:
+        say("")
+
+
+def step_of(line: str) -> str:
+    """A line of pip in the words of the set-up: "." for one more package, "" for no news."""
+    words = line.split()
+    if words[:1] == ["Collecting"]:
+        return "."
+    if words[:1] == ["Downloading"] or words[:2] == ["Using", "cached"]:
+        file, _, rest = line.strip().removeprefix("Downloading ").partition(" (")
+        name = file.removeprefix("Using cached ").rpartition("/")[2]
+        if name.endswith(".metadata"):
+            return ""
+        size = f", {rest.partition(')')[0]}" if rest else ""
+        return f"  {' '.join(name.split('-')[:2])}{size}"
+    if words[:3] == ["Installing", "collected", "packages:"]:
+        return f"Putting {len(words) - 3} packages in place. This takes a minute or two."
+    return ""
 
 
 def explain(complaints: str) -> str:
@@ -343,9 +381,19 @@ def opens_window(arguments: Sequence[str]) -> bool:
     return not arguments or (arguments[0].startswith("-") and not told & set(arguments))
 
 
+def command_of(root: Path) -> str:
+    """What people type in this folder to come here."""
+    there = Path.cwd() == root
+    if sys.platform == "win32":
+        script = "bootstrap.py" if there else str(root / "bootstrap.py")
+        return subprocess.list2cmdline(["py", script])
+    return "./studio" if there else shlex.quote(str(root / "studio"))
+
+
 def open_studio(root: Path, arguments: Sequence[str]) -> int:
     """Become the studio's own command, in the folder that the user is in."""
     executable = str(program(root / ".venv", "voice-studio"))
+    os.environ["STUDIO_COMMAND"] = command_of(root)  # its help and hints name what was typed
     if sys.platform != "win32":  # where exec would give the prompt back at once
         os.execv(executable, [executable, *arguments])
     return run([executable, *arguments])

@@ -16,7 +16,7 @@ from app.commands.say import add_options, read_arguments, say
 from app.commands.window import open_window
 from engine.cli import bench, convert, quantize, verify
 from engine.cli.console import Console
-from engine.cli.parser import CommandParser, UsageError, add_version
+from engine.cli.parser import CommandParser, UsageError, add_version, command_name
 from engine.cli.running import FAILED, run_command, run_parsed
 
 _ENGINE_COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = MappingProxyType(
@@ -66,10 +66,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _unknown(word: str) -> UsageError:
     """What to tell of a first word that is no command: it may be misspelt, or be the text."""
     near = difflib.get_close_matches(word, _COMMANDS, n=1)
-    meant = f"`voice-studio {near[0]}`" if near else f'`voice-studio say "{word}"`'
+    command = command_name()
+    meant = f"`{command} {near[0]}`" if near else f'`{command} say "{word}"`'
     return UsageError(
         f"There is no command {word!r}.",
-        f"Did you mean {meant}? `voice-studio --help` lists the commands.",
+        f"Did you mean {meant}? `{command} --help` lists the commands.",
     )
 
 
@@ -77,7 +78,7 @@ def _parser() -> CommandParser:
     # A command's own default would take the place of what was given before the command.
     places = _places(home=argparse.SUPPRESS, models=argparse.SUPPRESS)
     parser = CommandParser(
-        prog="voice-studio",
+        prog=command_name(),
         description="Speech with cloned, designed and directed voices. Without a command, the "
         "studio opens in its window.",
         parents=[_places(home=None, models=[])],

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +31,8 @@ from app.unexpected import UnexpectedErrors
 from engine import ExplainedError
 from engine.plain_text import one_line
 
+RESTART: Final = 256
+"""No exit code, which end at 255: the studio is to start again."""
 BEGIN_AT_THE_LATEST: Final = 1000  # milliseconds after the window was shown
 PICTURES_MILLISECONDS: Final = 5000
 
@@ -44,11 +47,21 @@ def run_studio(
     `models` are folders to look into from now on, besides those of the settings.
     """
     paths = studio_paths(home)
+    environment = dict(os.environ)  # without the size of now
     handler = start_log(paths.log)
     try:
-        return _run(paths, models, NullBackend() if null_audio else PortAudioBackend())
+        status = _run(paths, models, NullBackend() if null_audio else PortAudioBackend())
     finally:
         end_log(handler)
+    return start_again(environment) if status == RESTART else status
+
+
+def start_again(environment: Mapping[str, str]) -> int:
+    """Become the same command once more, as it was called; returns its exit code at the most."""
+    command = [sys.executable, *sys.orig_argv[1:]]
+    if sys.platform != "win32":  # where exec would give the prompt back at once
+        os.execve(sys.executable, command, environment)
+    return subprocess.run(command, env=environment, check=False).returncode
 
 
 def _run(paths: StudioPaths, models: tuple[Path, ...], backend: AudioBackend) -> int:
@@ -73,7 +86,10 @@ def _show_session(
     backend: AudioBackend,
     unexpected: UnexpectedErrors,
 ) -> int | None:
-    """Show one session until its window is closed; None if that made room for another one."""
+    """Show one session until its window is closed; None if that made room for another one.
+
+    RESTART if the studio is to start again.
+    """
     try:
         studio = Studio(paths, backend, Openers())
     except ExplainedError as error:
@@ -106,11 +122,12 @@ def _show_session(
         logging.shutdown()
         os._exit(1)
     another = studio.sessions.is_another_wanted
+    status = RESTART if studio.is_restart_wanted else 0
     # All of it while the application is still there, which the interpreter may not know.
     for part in (window, timer, appearance, interruptions, studio):
         part.deleteLater()
         application.sendPostedEvents(part, QEvent.Type.DeferredDelete.value)
-    return None if another else 0
+    return None if another else status
 
 
 def tell_no_start(error: ExplainedError) -> None:

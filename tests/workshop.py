@@ -93,7 +93,9 @@ class Workshop:
         self.background.problem.connect(self.heard.problems.append)
 
     def flush(self) -> None:
-        """Let everything in the background happen."""
+        """Let everything in the background happen, and what follows from it."""
+        assert self.background.flush()
+        assert self.listener.flush()
         assert self.background.flush()
 
     def close(self) -> None:

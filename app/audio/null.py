@@ -19,6 +19,7 @@ Signal: TypeAlias = Callable[[int, int], Frames]
 """What a microphone hears: told (start, count) in frames, gives [count, channels]."""
 
 SILENT_OUTPUT = Device("Null/silent", "No sound", "Null", 2, 48_000, is_default=True)
+SIGNAL_INPUT = Device("Null/signal", "Built-in signal", "Null", 1, 48_000, is_default=True)
 
 
 class NullStream:
@@ -160,13 +161,17 @@ class ManualBackend:
 class NullBackend(ManualBackend):
     """A sound system without hardware on the real clock: all works as usual, but is not heard."""
 
-    def __init__(self, reason: str = "", microphone: Signal | None = None) -> None:
+    def __init__(
+        self,
+        reason: str = "",
+        microphone: Signal | None = None,
+        inputs: tuple[Device, ...] = (SIGNAL_INPUT,),
+    ) -> None:
         """`reason` says why there is no real one, empty if that is wanted.
 
-        With `microphone` there is an input that hears it, otherwise none.
+        With `microphone` there are `inputs` that hear it, otherwise none.
         """
-        mono = Device("Null/signal", "Built-in signal", "Null", 1, 48_000, is_default=True)
-        super().__init__(inputs=(mono,) if microphone else (), signal=microphone)
+        super().__init__(inputs=inputs if microphone else (), signal=microphone)
         self.unavailable = reason
         self.keeps_heard = False
         self._clock: threading.Thread | None = None

@@ -28,11 +28,17 @@ class Recorder:
         self._capture = Capture(backend, folder, clock, self._recordings.put)
         self._ticker = Ticker("recorder", self.step)
         self._state = self._capture.state
+        self._asked = self._done = 0  # commands: by those who ask, and by the thread
 
     @property
     def state(self) -> RecorderState:
         """The latest moment; a new value each time, safe to keep."""
         return self._state
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether `state` shows what everything has led to that was asked for."""
+        return self._done == self._asked
 
     def recordings(self) -> list[Recording]:
         """The recordings that ended since the last call: exactly one for each that began."""
@@ -72,12 +78,15 @@ class Recorder:
 
     def step(self) -> float:
         """The thread's work, once; returns how many seconds it may rest."""
-        for command in drained(self._commands):
+        commands = drained(self._commands)
+        for command in commands:
             command()
         pause = self._capture.step()
         self._state = self._capture.state
+        self._done += len(commands)  # last: whoever sees it sees the state too
         return pause
 
     def _ask(self, command: Callable[[], None]) -> None:
+        self._asked += 1
         self._commands.put(command)
         self._ticker.wake()

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from app.commands.say import model_folders
-from app.core.models import EXAMPLES, WHERE_TO_GET, FoundModels, find_models, misplaced
+from app.core.models import EXAMPLES, FoundModels, find_models, misplaced, where_to_get
 from app.core.paths import studio_paths
 from engine.cli.console import readable_bytes
 from engine.cli.running import DONE
@@ -50,7 +50,7 @@ def list_models(home: Path | None, extra: tuple[Path, ...], *, as_json: bool) ->
         print(
             one_line(
                 f"There is no {missing} in {folders}. {elsewhere}Speaking needs {EXAMPLES}. "
-                f"{WHERE_TO_GET}"
+                f"{where_to_get(found.folders)}"
             )
         )
     return DONE

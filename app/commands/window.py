@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from engine.cli.parser import as_typed
 from engine.errors import ExplainedError
 
-INSTEAD: Final = 'Without a window: voice-studio say "Hello" -o hello.wav'
 DRAWING: Final = ("PySide6.QtGui", "PySide6.QtWidgets", "PySide6.QtSvg")
 QT_LIBRARIES: Final = (
     "lib/libQt6DBus.so.6",
@@ -24,6 +24,11 @@ QT_LIBRARIES: Final = (
     "plugins/platforms/libqxcb.so",
 )
 """What Qt draws with on X11; it ends the process when one of these cannot be loaded."""
+
+
+def instead() -> str:
+    """What does the same job without a window."""
+    return as_typed('Without a window: voice-studio say "Hello" -o hello.wav')
 
 
 class NoWindowError(ExplainedError):
@@ -51,7 +56,7 @@ def check_display(environment: Mapping[str, str], platform: str) -> None:
     if platform == "linux" and not any(environment.get(name) for name in named):
         raise NoWindowError(
             "There is no display here: neither DISPLAY nor WAYLAND_DISPLAY is set.",
-            f"Start the studio on a desktop, or with ssh -X. {INSTEAD}",
+            f"Start the studio on a desktop, or with ssh -X. {instead()}",
         )
 
 
@@ -71,7 +76,7 @@ def check_x11(qt: Path) -> None:
     if refused:
         raise NoWindowError(
             f"The display {os.environ.get('DISPLAY', '')} cannot be opened.",
-            f"Check DISPLAY, and that you may use that screen. {INSTEAD}",
+            f"Check DISPLAY, and that you may use that screen. {instead()}",
         )
 
 
@@ -119,7 +124,7 @@ def _unusable_qt(error: ImportError) -> NoWindowError:
     if named is None:
         return NoWindowError(
             f"The window's toolkit cannot be used: {error}.",
-            f'Install it again with: pip install "PySide6-Essentials<6.12". {INSTEAD}',
+            f'Install it again with: pip install "PySide6-Essentials<6.12". {instead()}',
         )
     others = missing_libraries(_qt_folder() / name for name in QT_LIBRARIES)
     return _missing(tuple(sorted({named.group(1), *others})))
@@ -128,6 +133,6 @@ def _unusable_qt(error: ImportError) -> NoWindowError:
 def _missing(sonames: tuple[str, ...]) -> NoWindowError:
     sentence = f"The window needs libraries that are missing here: {', '.join(sonames)}."
     if not shutil.which("apt-get"):
-        return NoWindowError(sentence, f"Install them with your system's packages. {INSTEAD}")
+        return NoWindowError(sentence, f"Install them with your system's packages. {instead()}")
     packages = " ".join(debian_package(name) for name in sonames)
-    return NoWindowError(sentence, f"{INSTEAD}. To install them: sudo apt-get install {packages}")
+    return NoWindowError(sentence, f"{instead()}. To install them: sudo apt-get install {packages}")

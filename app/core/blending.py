@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.voice_folder import VoiceWidthError, embedding_name
+from app.core.voice_parts import VoiceParts
+from app.core.voice_record import Consent, LibraryVoice, Origin, VoiceDetails, VoiceKind
 from engine.errors import VoiceFileError
+from engine.voices import read_embedding
 
 PARALLEL = 1e-6  # radians, where the formula below divides by nearly nothing
 
@@ -52,3 +58,54 @@ def blend_embeddings(
         direction = (np.sin((1 - amount) * angle) * a + np.sin(amount * angle) * b) / np.sin(angle)
     length = (1 - amount) * length_a + amount * length_b
     return (length * direction).astype(np.float32)
+
+
+def blend_voices(
+    first: LibraryVoice, second: LibraryVoice, amount: float, name: str
+) -> tuple[VoiceDetails, VoiceParts]:
+    """The voice `name` that is `amount` (0..1) of the way from the first to the second.
+
+    It has every width that both have, and no codes: those are a recording of one person.
+    Raises VoiceWidthError if they share no width, VoiceFileError.
+    """
+    widths = sorted(set(first.files.widths) & set(second.files.widths))
+    if not widths:
+        raise VoiceWidthError(
+            f"{first.name!r} and {second.name!r} were made for models of different sizes, "
+            "so there is nothing between them.",
+            "Make one of them again from its saved clip with the other model.",
+            can_be_remade=bool(first.recording or second.recording),
+        )
+    embeddings = tuple(
+        blend_embeddings(
+            read_embedding(first.folder / embedding_name(width), width),
+            read_embedding(second.folder / embedding_name(width), width),
+            amount,
+        )
+        for width in widths
+    )
+    shared = first.details.language == second.details.language
+    details = replace(
+        VoiceDetails(name, VoiceKind.BLEND),
+        consent=_joint_consent(first.details.consent, second.details.consent),
+        origin=Origin(
+            parents=(first.id, second.id),
+            parent_names=(first.name, second.name),
+            amount=amount,
+        ),
+    )
+    if shared:
+        details = replace(details, language=first.details.language)
+    return details, VoiceParts(embeddings=embeddings)
+
+
+def _joint_consent(first: Consent | None, second: Consent | None) -> Consent | None:
+    """Both, since a blend holds something of both people."""
+    given = [consent for consent in (first, second) if consent is not None]
+    if len(given) < 2 or given[0] == given[1]:
+        return given[0] if given else None
+    return Consent(
+        text="\n".join(f"{consent.name}: {consent.text}" for consent in given),
+        name=", ".join(consent.name for consent in given),
+        date=max(consent.date for consent in given),
+    )

@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 import itertools
+import shlex
+import subprocess
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine import Family, ModelDescription, ModelFileError, ModelPair, describe_file
+from engine.cli.parser import command_name
 
 SUFFIX = ".gguf"
 EXAMPLES = (
     "qwen-talker-0.6b-customvoice-Q8_0.gguf (about 1 GB; 1.7b: about 2 GB) and "
     "qwen-tokenizer-12hz-Q8_0.gguf (about 0.3 GB)"
 )
-WHERE_TO_GET = 'The README tells under "Models" where to get them.'
+REPOSITORY = "Serveurperso/Qwen3-TTS-GGUF"
+ADDRESS = f"https://huggingface.co/{REPOSITORY}"
+TALKER_NAME = "qwen-talker-0.6b-customvoice-Q8_0.gguf"
+CODEC_NAME = "qwen-tokenizer-12hz-Q8_0.gguf"
+
+
+def download_line(folder: Path, talker: str = TALKER_NAME) -> str:
+    """What to type so that a talker and the tokenizer come into a folder."""
+    words = ["hf", "download", REPOSITORY, talker, CODEC_NAME, "--local-dir", str(folder)]
+    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
+
+
+def where_to_get(folders: Sequence[Path]) -> str:
+    """A sentence on how model files come into the first of these folders."""
+    line = f", or with hf (package huggingface_hub): {download_line(folders[0])}" if folders else ""
+    return f"They are at {ADDRESS}; fetch them with a browser{line}"
 
 
 @dataclass(frozen=True)
@@ -162,7 +181,7 @@ def _choose_talker(found: FoundModels, families: Sequence[Family]) -> Path:
         raise ModelFileError(
             f"There is no talker in {_names(found.folders)}{_unusable(found)}.",
             f"{misplaced(found.folders)}Put a talker and its tokenizer there, for example "
-            f"{EXAMPLES}. {WHERE_TO_GET}",
+            f"{EXAMPLES}. {where_to_get(found.folders)}",
         )
     wanted = " or ".join(families)
     raise ModelFileError(
@@ -214,7 +233,7 @@ def _choose_codec(found: FoundModels, talker: Path) -> Path:
         raise ModelFileError(
             f"There is no tokenizer in {_names(found.folders)}{_unusable(found)}.",
             f"{misplaced(found.folders)}Put one there, for example qwen-tokenizer-12hz-Q8_0.gguf "
-            f"(about 0.3 GB). {WHERE_TO_GET}",
+            f"(about 0.3 GB). {where_to_get(found.folders)}",
         )
     return best
 
@@ -226,4 +245,4 @@ def _names(folders: Sequence[Path]) -> str:
 def _unusable(found: FoundModels) -> str:
     if not found.unusable:
         return ""
-    return f" ({len(found.unusable)} unusable: see voice-studio models)"
+    return f" ({len(found.unusable)} unusable: see {command_name()} models)"

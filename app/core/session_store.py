@@ -239,7 +239,7 @@ class SessionStore:
 
     def _no_changes(self) -> StorageError:
         return StorageError(
-            f"The session {self.folder.name} was written by a newer version of the studio.",
+            f"The session {self.folder.stem} was written by a newer version of the studio.",
             "Changes are not saved: update the studio, or start another session.",
         )
 
@@ -257,7 +257,7 @@ def _locked(folder: Path) -> FileLock:
         return FileLock(folder / LOCK)
     except BlockingIOError as error:
         raise StorageError(
-            f"The session {folder.name} is open in another window of the studio.",
+            f"The session {folder.stem} is open in another window of the studio.",
             "Close it there, or open another session.",
         ) from error
     except OSError as error:

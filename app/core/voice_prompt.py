@@ -21,15 +21,41 @@ ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 
 EXAMPLES: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "Narrator": "A middle-aged woman with a warm, low voice. She speaks calmly and close to "
-        "the listener, like the narrator of an audiobook.",
-        "Tutor": "A young man with a bright, clear voice who speaks briskly and cheerfully, as in "
-        "a tutorial.",
-        "Old man": "An elderly man with a gravelly, very low voice. He speaks slowly and sounds "
-        "stern.",
+        "Narrator": "A middle-aged woman with a warm, low-pitched voice, speaking at a slow pace, "
+        "sounding calm. Close to the listener, like the narrator of an audiobook.",
+        "Tutor": "A young man with a bright voice, speaking at a brisk pace, sounding cheerful. "
+        "Friendly and clear, as in a tutorial.",
+        "Old man": "An elderly man with a gravelly, very low-pitched voice, speaking at a slow "
+        "pace, sounding stern. Every word seems to cost an effort.",
     }
 )
-"""Descriptions that show what works, by a short name."""
+"""Descriptions that show what works, by a short name.
+
+The first sentence of each is one of ours, so that the attributes show it and change it.
+"""
+
+# Values of an attribute that go together, and words that say the same of a speaker.
+_ALIKE: Final[Mapping[str, tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]]] = MappingProxyType(
+    {
+        "Age": (
+            (("teenage", "young"), ("teenage", "teenager", "young", "youthful")),
+            (("middle-aged",), ("middle-aged",)),
+            (("elderly",), ("elderly", "old man", "old woman")),
+        ),
+        "Gender": (
+            (("woman", "girl"), ("woman", "girl", "female", "she")),
+            (("man", "boy"), ("man", "boy", "male", "he")),
+        ),
+        "Pitch": (
+            (("very low", "low"), ("low voice", "low-pitched", "deep", "deep-voiced")),
+            (("very high", "high"), ("high voice", "high-pitched", "shrill")),
+        ),
+        "Pace": (
+            (("very slow", "slow"), ("slow", "slowly")),
+            (("brisk", "very fast"), ("brisk", "briskly", "fast", "quickly")),
+        ),
+    }
+)
 
 
 def attribute_sentence(chosen: Mapping[str, str]) -> str:
@@ -76,6 +102,18 @@ def with_attributes(prompt: str, before: str, after: str) -> str:
     if not after:
         return prompt
     return f"{after} {prompt}" if prompt.strip() else after
+
+
+def contradiction(prompt: str) -> tuple[str, str] | None:
+    """A word of our sentence in the prompt, and one of the other words that excludes it."""
+    chosen = attributes_in(prompt)
+    others = prompt.replace(attribute_sentence(chosen), " ", 1).casefold()
+    for name, value in chosen.items():
+        rivals = (words for values, words in _ALIKE.get(name, ()) if value not in values)
+        for word in (word for words in rivals for word in words):
+            if re.search(rf"(?<![\w-]){word}(?![\w-])", others):
+                return value, word
+    return None
 
 
 def _article(words: str) -> str:

@@ -57,7 +57,8 @@ class Origin:
     parents: tuple[str, ...] = ()  # ids of voices it was blended or copied from
     parent_names: tuple[str, ...] = ()  # as they were called then
     amount: float = 0.0  # of the second parent
-    source: str = ""  # name of the file that was imported or cloned
+    source: str = ""  # name of the file that was imported or cloned, or the id of a take
+    model_name: str = ""  # as people know it
 
 
 @dataclass(frozen=True)
@@ -234,6 +235,7 @@ def plain_details(details: VoiceDetails) -> dict[str, Any]:
             "parent_names": list(origin.parent_names),
             "amount": origin.amount,
             "source": origin.source,
+            "model_name": origin.model_name,
         },
     }
 
@@ -252,4 +254,5 @@ def _origin_from(fields: Fields) -> Origin:
         parent_names=fields.texts("parent_names"),
         amount=fields.number("amount", 0.0, 0.0, 1.0),
         source=fields.text("source", ""),
+        model_name=fields.text("model_name", ""),
     )

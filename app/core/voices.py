@@ -7,15 +7,15 @@ import os
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
-from uuid import NAMESPACE_URL, uuid4, uuid5
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.blending import blend_embeddings
+from app.core.blending import blend_voices
 from app.core.names import slug
 from app.core.storage import (
     StorageError,
@@ -30,76 +30,31 @@ from app.core.voice_folder import (
     CODES,
     DETAILS,
     TRANSCRIPT,
-    TRIMMED,
-    VoiceWidthError,
-    clip_name,
     copy_voice_files,
     embedding_name,
     encode_transcript,
     read_voice_folder,
 )
+from app.core.voice_listing import DamagedVoice, VoiceListing, list_voices
+from app.core.voice_parts import VoiceParts, check_embedding, write_parts
 from app.core.voice_record import (
     VOICE_DOCUMENT,
-    Consent,
     LibraryVoice,
-    Origin,
     VoiceDetails,
     VoiceKind,
     clean_tags,
     plain_details,
 )
-from engine import ExplainedError, RequestError, VoiceFileError
-from engine.types import Codes, Samples
+from engine import RequestError
+from engine.types import Codes
 from engine.voices import (
-    read_embedding,
     write_codes,
     write_embedding,
 )
-from engine.wav import WavFormat, write_wav
 
 UNFINISHED: Final = ".new-"
 TRASH_KIND: Final = "voice"
 STALE_SECONDS: Final = 3600.0
-
-
-@dataclass(frozen=True)
-class DamagedVoice:
-    """A folder of the library that is no voice, and why."""
-
-    folder: Path
-    error: ExplainedError
-
-    @property
-    def name(self) -> str:
-        return self.folder.name
-
-
-@dataclass(frozen=True)
-class VoiceListing:
-    """What is in the library, in no particular order."""
-
-    voices: tuple[LibraryVoice, ...] = ()
-    damaged: tuple[DamagedVoice, ...] = ()
-
-    def find(self, voice_id: str) -> LibraryVoice | None:
-        return next((voice for voice in self.voices if voice.id == voice_id), None)
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """All tags in use, sorted."""
-        return tuple(sorted(clean_tags(tag for voice in self.voices for tag in voice.details.tags)))
-
-
-@dataclass(frozen=True, eq=False)
-class VoiceParts:
-    """What a new voice is made of; an embedding or a clip is needed."""
-
-    clip: Path | None = None  # copied as it is
-    trimmed: Samples | None = None  # the part that was encoded, mono
-    trimmed_rate: int = 24_000  # Hz
-    transcript: str = ""
-    codes: Codes | None = None  # [T, 16]
-    embeddings: tuple[NDArray[np.float32], ...] = ()  # [width] each
 
 
 class VoiceLibrary:
@@ -114,31 +69,7 @@ class VoiceLibrary:
 
         `read` reads one folder; a `VoiceCache` leaves out what has not changed.
         """
-        try:
-            with os.scandir(self.folder) as entries:
-                names = sorted(
-                    entry.name
-                    for entry in entries
-                    if not entry.name.startswith(".") and _is_folder(entry)
-                )
-        except FileNotFoundError:
-            return VoiceListing()
-        except OSError as error:
-            failure = storage_error(self.folder, "be listed", error)
-            return VoiceListing(damaged=(DamagedVoice(self.folder, failure),))
-        voices: dict[str, LibraryVoice] = {}
-        damaged = []
-        for name in names:
-            try:
-                voice = read(self.folder / name)
-            except ExplainedError as error:
-                damaged.append(DamagedVoice(self.folder / name, error))
-                continue
-            if voice.id in voices:  # the folder was copied by hand
-                details = replace(voice.details, id=uuid5(NAMESPACE_URL, name).hex)
-                voice = replace(voice, details=details)
-            voices[voice.id] = voice
-        return VoiceListing(tuple(voices.values()), tuple(damaged))
+        return list_voices(self.folder, read)
 
     def create(self, details: VoiceDetails, parts: VoiceParts) -> LibraryVoice:
         """Add a voice; raises RequestError if there is nothing in it, StorageError."""
@@ -148,22 +79,8 @@ class VoiceLibrary:
                 "Record or open a clip first.",
             )
         for vector in parts.embeddings:
-            _check_embedding(vector)
-
-        def fill(folder: Path) -> None:
-            if parts.clip is not None:
-                shutil.copyfile(parts.clip, folder / clip_name(parts.clip))
-            if parts.trimmed is not None:
-                rate = parts.trimmed_rate
-                write_wav(folder / TRIMMED, [parts.trimmed], WavFormat.WAV32, rate)
-            if parts.transcript.strip():
-                (folder / TRANSCRIPT).write_bytes(encode_transcript(parts.transcript))
-            if parts.codes is not None:
-                write_codes(folder / CODES, parts.codes)
-            for vector in parts.embeddings:
-                write_embedding(folder / embedding_name(vector.size), vector)
-
-        return self.add(details, fill)
+            check_embedding(vector)
+        return self.add(details, lambda folder: write_parts(folder, parts))
 
     def add(self, details: VoiceDetails, fill: Callable[[Path], None]) -> LibraryVoice:
         """Add a voice whose files, all but `voice.json`, are written by `fill` into a folder.
@@ -256,7 +173,7 @@ class VoiceLibrary:
         self._check_writable(voice)
         try:
             if embedding is not None:
-                _check_embedding(embedding)
+                check_embedding(embedding)
                 write_embedding(voice.folder / embedding_name(embedding.size), embedding)
             if codes is not None:
                 write_codes(voice.folder / CODES, codes)
@@ -274,35 +191,7 @@ class VoiceLibrary:
         It has every width that both have, and no codes: those are a recording of one person.
         Raises VoiceWidthError if they share no width, VoiceFileError, StorageError.
         """
-        widths = sorted(set(first.files.widths) & set(second.files.widths))
-        if not widths:
-            raise VoiceWidthError(
-                f"{first.name!r} and {second.name!r} were made for models of different sizes, "
-                "so there is nothing between them.",
-                "Make one of them again from its saved clip with the other model.",
-                can_be_remade=bool(first.recording or second.recording),
-            )
-        embeddings = tuple(
-            blend_embeddings(
-                read_embedding(first.folder / embedding_name(width), width),
-                read_embedding(second.folder / embedding_name(width), width),
-                amount,
-            )
-            for width in widths
-        )
-        shared = first.details.language == second.details.language
-        details = replace(
-            VoiceDetails(name, VoiceKind.BLEND),
-            consent=_joint_consent(first.details.consent, second.details.consent),
-            origin=Origin(
-                parents=(first.id, second.id),
-                parent_names=(first.name, second.name),
-                amount=amount,
-            ),
-        )
-        if shared:
-            details = replace(details, language=first.details.language)
-        return self.create(details, VoiceParts(embeddings=embeddings))
+        return self.create(*blend_voices(first, second, amount, name))
 
     def sweep(self, older_than: float = STALE_SECONDS) -> int:
         """Move what a crash left half made for `older_than` seconds to the trash; how many.
@@ -361,36 +250,8 @@ def _gone(name: str, folder: Path) -> StorageError:
     )
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry of the library is a folder; links in circles are none."""
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
-
-
 def _folder_name(details: VoiceDetails) -> str:
     return f"{slug(details.name, fallback='voice')}-{slug(details.id, fallback='0')[:8]}"
-
-
-def _check_embedding(vector: NDArray[np.float32]) -> None:
-    if vector.ndim != 1 or not vector.size or not np.isfinite(vector).all():
-        raise VoiceFileError(
-            "The speaker embedding that was made is not usable.",
-            "Try another part of the recording.",
-        )
-
-
-def _joint_consent(first: Consent | None, second: Consent | None) -> Consent | None:
-    """Both, since a blend holds something of both people."""
-    given = [consent for consent in (first, second) if consent is not None]
-    if len(given) < 2 or given[0] == given[1]:
-        return given[0] if given else None
-    return Consent(
-        text="\n".join(f"{consent.name}: {consent.text}" for consent in given),
-        name=", ".join(consent.name for consent in given),
-        date=max(consent.date for consent in given),
-    )
 
 
 def _sync(path: Path) -> None:

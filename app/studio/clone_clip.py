@@ -12,7 +12,7 @@ from app.core.speech_detection import Segment, segments_by_level, segments_by_mo
 from app.core.speech_model import SpeechModelError, load_speech_model
 from app.core.suggestion import suggest_range
 from app.core.text_files import read_text_file
-from engine import ExplainedError
+from engine import CancelToken, ExplainedError
 from engine.audio import Recording, read_audio
 
 WORDS = ".txt"
@@ -77,6 +77,14 @@ class OpenedClip:
     words: str  # of a text file beside it
 
 
+@dataclass(frozen=True)
+class DetectedSpeech:
+    """Where a voice speaks in a recording, and the part that is therefore suggested."""
+
+    segments: tuple[Segment, ...]
+    suggestion: Segment | None
+
+
 def open_clip(path: Path, draft: CloneDraft | None = None) -> OpenedClip:
     """Read a sound file, and do to it what a draft says. Raises AudioFileError.
 
@@ -98,15 +106,15 @@ def open_clip(path: Path, draft: CloneDraft | None = None) -> OpenedClip:
     return OpenedClip(clip, clip.buffer(), clip.judge(), clip.suggestion(), words)
 
 
-def detect_speech(clip: Clip) -> tuple[tuple[Segment, ...], Segment | None] | None:
-    """Where a voice speaks, and the suggestion that follows; None if that cannot be told."""
+def detect_speech(clip: Clip, cancel: CancelToken) -> DetectedSpeech | None:
+    """Where a voice speaks; None if that cannot be told. Raises Cancelled."""
     try:
         model = load_speech_model()
     except SpeechModelError:
         return None  # what was found by level is good enough to go on with
     source, rate = clip.reference.source, clip.reference.rate
-    segments = segments_by_model(model, source, rate)
-    return (segments, suggest_range(source, rate, segments)) if segments else None
+    segments = segments_by_model(model, source, rate, cancel)
+    return DetectedSpeech(segments, suggest_range(source, rate, segments)) if segments else None
 
 
 def _words_beside(path: Path) -> str:

@@ -24,6 +24,17 @@ def saved_note(voice: LibraryVoice) -> Note:
     )
 
 
+def interrupted_note(again: Callable[[], None]) -> Note:
+    """What learns voices has gone before it was done."""
+    return Note(
+        "The voice was not saved: it was still being learnt when the model was changed or "
+        "unloaded; the draft is still here.",
+        "",
+        "Save again",
+        again,
+    )
+
+
 def heard_note(differs: str, keep: Callable[[], None]) -> Note:
     """Words that were typed have given way to others; `differs` says how far they are apart."""
     return Note("The words were replaced by what was heard.", differs, "Keep mine", keep)

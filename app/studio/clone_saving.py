@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Final
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
 
 from app.core.storage import timestamp
+from app.core.voice_parts import VoiceParts
 from app.core.voice_record import (
     Consent,
     LibraryVoice,
@@ -17,7 +19,6 @@ from app.core.voice_record import (
     VoiceDetails,
     VoiceKind,
 )
-from app.core.voices import VoiceParts
 from app.jobs.background import Background
 from app.jobs.messages import MadeVoice
 from app.studio.clone_clip import Clip
@@ -42,7 +43,11 @@ class _Errand:
 class CloneSaver(QObject):
     """One voice at a time. A voice that cannot be learnt yet is kept without embedding."""
 
+    SAVING: Final = "Saving the voice"
+    """The last stage, which cannot be stopped."""
+
     stage = Signal(str)  # what is being done
+    interrupted = Signal(object)  # Clip whose voice is not saved, as the engine was told to stop
     problem = Signal(object)  # ExplainedError, not those of the library
 
     def __init__(
@@ -58,6 +63,13 @@ class CloneSaver(QObject):
         self._background = background
         self._errand: _Errand | None = None
         self._job: int | None = None
+        self._is_storing = False
+        maker.stopped.connect(self._on_stopped)
+
+    @property
+    def is_storing(self) -> bool:
+        """Whether a voice is being written into the library: it will be there, and is told."""
+        return self._is_storing
 
     def save(
         self,
@@ -67,6 +79,7 @@ class CloneSaver(QObject):
         failed: Callable[[], None],
     ) -> None:
         """Make the voice that a state describes; a problem is told before `failed` is called."""
+        assert not self._is_storing, "one voice at a time"
         self.cancel()
         errand = self._errand = _Errand(clip, state, saved, failed)
 
@@ -80,7 +93,9 @@ class CloneSaver(QObject):
         )
 
     def cancel(self) -> None:
-        """Stop; nothing is called. What is being written into the library already stays."""
+        """Stop, and call nothing; what is being written into the library already goes on."""
+        if self._is_storing:
+            return
         self._errand = None
         if self._job is not None:
             job, self._job = self._job, None
@@ -122,7 +137,8 @@ class CloneSaver(QObject):
             consent=Consent(state.consent_text, state.consent_name.strip(), timestamp()),
             origin=Origin(source=path.name),
         )
-        self.stage.emit("Saving the voice")
+        self._is_storing = True
+        self.stage.emit(self.SAVING)
         self._voices.create(
             details,
             parts,
@@ -131,9 +147,8 @@ class CloneSaver(QObject):
         )
 
     def _on_stored(self, errand: _Errand, voice: LibraryVoice) -> None:
-        if errand is self._errand:
-            self._errand = None
-            errand.saved(voice)
+        self._errand, self._is_storing = None, False
+        errand.saved(voice)
 
     def _on_failed(
         self, errand: _Errand, error: ExplainedError | None, *, told: bool = False
@@ -142,6 +157,16 @@ class CloneSaver(QObject):
         if errand is not self._errand:
             return
         self._errand = self._job = None
+        self._is_storing = False
         if error is not None and not told:
             self.problem.emit(error)
         errand.failed()
+        if error is None:
+            self.interrupted.emit(errand.clip)
+
+    @Slot()
+    def _on_stopped(self) -> None:
+        """Somebody wants no more of what is being learnt, and knows it."""
+        if self._errand is not None and self._job is not None:
+            errand, self._errand, self._job = self._errand, None, None
+            errand.failed()

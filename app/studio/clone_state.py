@@ -43,6 +43,7 @@ class CloneState:
     consent_given: bool = False
     consent_name: str = ""
     busy: str = ""  # what is being done: "Reading anna.wav"
+    can_stop: bool = True  # False while a voice is being written into the library
     can_save: bool = False
     missing: str = ""  # why not yet
     can_transcribe: bool = False
@@ -95,11 +96,11 @@ def _missing(state: CloneState) -> str:
     if report.peak_dbfs < SILENT_DBFS:
         return "The chosen part is silent: choose one in which somebody speaks."
     if state.likeness is Likeness.BEST and not state.transcript.strip():
-        return "Write what is said in the clip, or choose Steady, which needs no words."
+        return "Write what is said in the clip, or choose Voice only, which needs no words."
     if not state.name.strip():
         return "Give the voice a name."
     if not state.consent_given:
         return "Say that the voice may be used."
     if not state.consent_name.strip():
-        return "Say who gives the consent: write your name."
+        return "Write who agreed: the name of the speaker."
     return ""

@@ -15,21 +15,23 @@ from app.audio.recorder_state import Recording as Recorded
 from app.audio.take_buffer import TakeBuffer
 from app.core.clone_draft import CloneDraft
 from app.core.reference import Fix, Reference, ReferenceReport
-from app.core.speech_detection import Segment
 from app.core.text_files import read_text_file
 from app.core.transcription import likeness_warning
 from app.core.transcripts import Transcript
 from app.core.voice_record import ANY_LANGUAGE, LibraryVoice, Likeness
 from app.jobs.background import Background
-from app.studio.clone_clip import Clip, OpenedClip, detect_speech, open_clip
+from app.studio.clone_clip import Clip, DetectedSpeech, OpenedClip
+from app.studio.clone_judging import ClipJudge
 from app.studio.clone_notes import (
     GAPS_NOTE,
     heard_note,
+    interrupted_note,
     left_note,
     left_over_note,
     recovered_note,
     saved_note,
 )
+from app.studio.clone_opening import ClipOpener, Wish, draft_wish, file_wish, recording_wish
 from app.studio.clone_saving import CloneSaver
 from app.studio.clone_state import CloneState, followed
 from app.studio.draft_keeping import DraftKeeper
@@ -53,16 +55,6 @@ class CloneParts:
     settings: SettingsKeeper
 
 
-@dataclass(frozen=True, eq=False)
-class _Wish:
-    """What is to be opened, and the draft it belongs to."""
-
-    path: Path
-    source: str
-    name: str = ""
-    draft: CloneDraft | None = None
-
-
 class Cloning(QObject):
     """The draft of a new voice. The recording itself is never changed."""
 
@@ -84,15 +76,15 @@ class Cloning(QObject):
         self._recordings = recordings
         self._background = background
         self._clip: Clip | None = None
-        self._judged: Clip | None = None  # that the report in the state is about
-        self._is_judging = False
-        self._opening: _Wish | None = None  # what comes of older ones is dropped
+        self._opener = ClipOpener(background, self._on_opened, self._on_unopened)
+        self._judge = ClipJudge(background, self._show)
         self._heard = ""  # by the recogniser, in the chosen part
         self._state = followed(self._fresh(), None, parts.listener.transcription, "")
         parts.listener.changed.connect(self._on_listener)
         parts.keeper.problem.connect(self.problem)
         parts.saver.problem.connect(self.problem)
         parts.saver.stage.connect(self._on_stage)
+        parts.saver.interrupted.connect(self._on_interrupted)
 
     @property
     def state(self) -> CloneState:
@@ -137,7 +129,7 @@ class Cloning(QObject):
 
     def open(self, path: Path) -> None:
         """Start a draft from a sound file; the one before stays until this one is read."""
-        self._open(_Wish(path, path.name, path.stem))
+        self._open(file_wish(path))
 
     def adopt(self, recording: Recorded) -> None:
         """Start a draft from what the recorder has made; what ended it was told by `Sound`."""
@@ -145,10 +137,15 @@ class Cloning(QObject):
             return
         if recording.gaps:
             self.notice.emit(GAPS_NOTE)
-        self._open(_recorded(recording.path))
+        self._open(recording_wish(recording.path))
 
     def discard(self) -> None:
-        """Leave the draft; the notice brings it back, and its recording stays where it is."""
+        """Leave the draft; the notice brings it back, and its recording stays where it is.
+
+        A draft that is becoming a voice just now goes by itself.
+        """
+        if self._parts.saver.is_storing:
+            return
         self.cancel_busy()
         if self._clip is not None:
             self._offer_back("discarded")
@@ -231,8 +228,11 @@ class Cloning(QObject):
     # --- the voice ---
 
     def cancel_busy(self) -> None:
-        """Stop whatever is being done; the draft stays."""
-        self._opening = None
+        """Stop whatever is being done; the draft stays.
+
+        What is being written into the library cannot be stopped any more.
+        """
+        self._opener.cancel()
         self._parts.listener.cancel()
         self._parts.saver.cancel()
         self._on_idle()
@@ -243,44 +243,53 @@ class Cloning(QObject):
         if clip is None or not state.can_save:
             return
         self._parts.settings.update(consent_name=state.consent_name.strip())
-        self._parts.saver.save(clip, state, self._on_saved, self._on_idle)
+        self._parts.saver.save(clip, state, partial(self._on_saved, clip), self._on_idle)
 
-    def _on_saved(self, voice: LibraryVoice) -> None:
-        self._reset()
+    def _on_saved(self, clip: Clip, voice: LibraryVoice) -> None:
+        if self._is_draft(clip):
+            self._reset()
+        self._on_idle()
         self.notice.emit(saved_note(voice))
         self.saved.emit(voice)
 
+    @Slot(object)
+    def _on_interrupted(self, clip: Clip) -> None:
+        self.notice.emit(interrupted_note(partial(self._save_again, clip)))
+
+    def _save_again(self, clip: Clip) -> None:
+        if self._is_draft(clip):
+            self.save()
+
+    def _is_draft(self, clip: Clip) -> bool:
+        """Whether it is still this recording that a voice is being made from."""
+        return self._clip is not None and self._clip.recording is clip.recording
+
     @Slot(str)
     def _on_stage(self, stage: str) -> None:
-        self._update(busy=stage)
+        self._update(busy=stage, can_stop=not self._parts.saver.is_storing)
 
     def _on_idle(self) -> None:
-        self._update(busy="")
+        """Something has ended: show what is still being done."""
+        saver = self._parts.saver
+        busy = self._opener.sentence or (saver.SAVING if saver.is_storing else "")
+        self._update(busy=busy, can_stop=not saver.is_storing)
 
     # --- opening ---
 
-    def _open(self, wish: _Wish) -> None:
+    def _open(self, wish: Wish) -> None:
         self.cancel_busy()
-        self._opening = wish
-        self._update(busy=f"Reading {wish.source}")
+        self._opener.open(wish)
+        self._update(busy=self._opener.sentence)
 
-        def done(opened: OpenedClip) -> None:
-            if wish is self._opening:
-                self._opening = None
-                self._on_opened(wish, opened)
+    def _on_unopened(self, error: ExplainedError) -> None:
+        self._on_idle()
+        self.problem.emit(error)
 
-        def failed(error: ExplainedError) -> None:
-            if wish is self._opening:
-                self._opening = None
-                self._on_idle()
-            self.problem.emit(error)
-
-        self._background.run(lambda: open_clip(wish.path, wish.draft), done, failed)
-
-    def _on_opened(self, wish: _Wish, opened: OpenedClip) -> None:
+    def _on_opened(self, wish: Wish, opened: OpenedClip) -> None:
         if self._clip is not None:
             self._offer_back("replaced")
-        clip = self._clip = self._judged = opened.clip
+        clip = self._clip = opened.clip
+        self._judge.settle(clip)
         self._heard = ""
         self._state = replace(
             self._fresh(),
@@ -307,18 +316,15 @@ class Cloning(QObject):
         elif opened.words:
             self.notice.emit(Note(f"The words were read from the text file beside {wish.source}."))
         self._show(opened.judgement)
-        self._background.run(lambda: detect_speech(clip), partial(self._on_detected, clip))
+        self._parts.listener.detect(clip, partial(self._on_detected, clip))
 
-    def _on_detected(
-        self, clip: Clip, found: tuple[tuple[Segment, ...], Segment | None] | None
-    ) -> None:
+    def _on_detected(self, clip: Clip, found: DetectedSpeech) -> None:
         current = self._clip
-        if found is None or current is None or current.recording is not clip.recording:
+        if current is None or current.recording is not clip.recording:
             return
-        segments, suggestion = found
-        self._clip = replace(current, segments=segments)
-        self._update(suggestion=suggestion)
-        self._judge()
+        self._clip = replace(current, segments=found.segments)
+        self._update(suggestion=found.suggestion)
+        self._judge.judge(self._clip)
 
     # --- changes of the chosen part ---
 
@@ -334,7 +340,7 @@ class Cloning(QObject):
         assert self._clip is not None, "asked before"
         self._clip = self._clip.with_reference(reference)
         self._update()
-        self._judge()
+        self._judge.judge(self._clip)
 
     def _mend(self, clip: Clip, change: Callable[[], Clip]) -> None:
         """Change the sound itself, in the background: a long one takes a moment."""
@@ -353,23 +359,6 @@ class Cloning(QObject):
             self._set_reference(mended.reference)
 
         self._background.run(work, done)
-
-    def _judge(self) -> None:
-        """Measure the chosen part; while it moves, only where it has come to by then."""
-        clip = self._clip
-        if self._is_judging or clip is None or self._judged is clip:
-            return
-        self._is_judging = True
-
-        def done(judgement: ReferenceReport) -> None:
-            self._is_judging = False
-            current = self._clip
-            if current is not None and current.recording is clip.recording:
-                self._judged = clip
-                self._show(judgement)
-            self._judge()
-
-        self._background.run(clip.judge, done)
 
     def _show(self, judgement: ReferenceReport) -> None:
         self._update(report=judgement.report, warnings=judgement.warnings, fixes=judgement.possible)
@@ -410,7 +399,8 @@ class Cloning(QObject):
             self.changed.emit(state)
 
     def _reset(self) -> None:
-        self._clip = self._judged = None
+        self._clip = None
+        self._judge.settle(None)
         self._heard = ""
         self._state = self._fresh()
         self._update()
@@ -437,29 +427,25 @@ class Cloning(QObject):
 
         def bring_back() -> None:
             self.cancel_busy()
-            self._clip, self._judged, self._heard = clip, None, heard
+            self._clip, self._heard = clip, heard
             self._state = replace(state, busy="")
-            self._update()
+            self._on_idle()
             self.changed.emit(self._state)
-            self._judge()
+            if clip is not None:
+                self._judge.judge(clip)
 
         self.notice.emit(left_note(state.source, verb, bring_back))
 
     def _on_left_over(self, draft: CloneDraft | None) -> None:
         if draft is None or self._clip is not None:
             return
-        wish = _Wish(draft.path, draft.source or draft.path.name, draft.name, draft)
+        wish = draft_wish(draft)
         self.notice.emit(left_over_note(wish.source, partial(self._open, wish)))
 
     def _on_recovered(self, found: tuple[list[Path], list[ExplainedError]]) -> None:
         recovered, problems = found
         for path in recovered:
-            wish = _recorded(path)
+            wish = recording_wish(path)
             self.notice.emit(recovered_note(wish.source, partial(self._open, wish)))
         for problem in problems:
             self.problem.emit(problem)
-
-
-def _recorded(path: Path) -> _Wish:
-    """A recording; people see its file's name, which says when it was made."""
-    return _Wish(path, path.stem[:1].upper() + path.stem[1:])

@@ -8,8 +8,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.core.take_files import TAKE_CODES
 from app.core.takes import Take
+from app.core.voice_parts import VoiceParts
 from app.core.voice_record import LibraryVoice, Origin, VoiceDetails, VoiceKind
-from app.core.voices import VoiceParts
 from app.jobs.background import Background
 from app.jobs.messages import MadeVoice
 from app.studio.models import Models, ModelState, ModelStatus
@@ -28,6 +28,7 @@ class Designing(QObject):
 
     locked = Signal(object)  # LibraryVoice
     completed = Signal(object)  # LibraryVoice that can speak now
+    speak_wished = Signal(object)  # LibraryVoice, chosen by now
     problem = Signal(object)  # ExplainedError
     notice = Signal(object)  # Note
 
@@ -64,6 +65,7 @@ class Designing(QObject):
     def lock(self, take: Take, name: str) -> None:
         """Make a take a voice of the library: its sound, its words, its codes.
 
+        Of one that was not spoken to its end only the sound: its words say more than is heard.
         What speaks afterwards is a base model, so the embedding is made by those that are found
         on this machine; without one the voice is kept and completed later.
         """
@@ -78,14 +80,19 @@ class Designing(QObject):
                 seed=take.seed,
                 model=take.model_fingerprint,
                 source=take.id,
+                model_name=take.model,
             ),
         )
 
         def store(codes: Codes | None) -> None:
-            parts = VoiceParts(clip=sound, transcript=take.text, codes=codes)
+            transcript = take.text if take.is_whole else ""
+            parts = VoiceParts(clip=sound, transcript=transcript, codes=codes)
             self._voices.create(details, parts, self._on_locked)
 
-        self._background.run(lambda: _codes(codes_path), store, self.problem.emit)
+        def read() -> Codes | None:
+            return _codes(codes_path) if take.is_whole else None
+
+        self._background.run(read, store, self.problem.emit)
 
     @Slot()
     def complete_pending(self) -> None:
@@ -99,7 +106,13 @@ class Designing(QObject):
     def _on_locked(self, voice: LibraryVoice) -> None:
         self.locked.emit(voice)
         if self._maker.can_make:
-            self.notice.emit(Note(f"{voice.name} was locked as a voice."))
+
+            def speak() -> None:
+                self._voices.select(voice.id)
+                self.speak_wished.emit(voice)
+
+            sentence = f"{voice.name} was locked as a voice."
+            self.notice.emit(Note(sentence, action_label="Speak with it", action=speak))
         else:
             self.notice.emit(
                 Note(

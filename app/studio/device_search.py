@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from app.audio.backend import AudioBackend, Device
 from app.audio.player import Player
 from app.audio.recorder import Recorder
+from app.audio.survey import Survey
 from app.jobs.background import Background
 from engine.errors import ExplainedError
 
@@ -40,6 +41,7 @@ class DeviceSearch(QObject):
         backend: AudioBackend,
         player: Player,
         recorder: Recorder,
+        survey: Survey,
         background: Background,
         parent: QObject | None = None,
     ) -> None:
@@ -47,6 +49,7 @@ class DeviceSearch(QObject):
         self._backend = backend
         self._player = player
         self._recorder = recorder
+        self._survey = survey
         self._background = background
         self._stage = _Stage.IDLE
         self.devices = Devices()
@@ -73,6 +76,9 @@ class DeviceSearch(QObject):
         if self._player.state.device is not None or self._recorder.state.device is not None:
             self._player.release_output()
             self._recorder.release()
+            return
+        if not self._survey.is_free:
+            self._survey.watch()
             return
         self._stage = _Stage.RUNNING
         self._background.run(self._list, self._on_listed, self._on_failed)

@@ -1,4 +1,4 @@
-"""Writes down what is said in a clip, in a thread of its own, so that nobody waits for it."""
+"""Finds speech in clips and writes it down, in a thread of its own, so that nobody waits."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from app.core.transcription import (
     transcribe,
 )
 from app.jobs.background import Background
+from app.studio.clone_clip import Clip, DetectedSpeech, detect_speech
 from engine import Cancelled, CancelToken, ExplainedError
 
 
 class Listener(QObject):
-    """One clip at a time."""
+    """One clip at a time. What is saved and listed meanwhile has the background for itself."""
 
     changed = Signal()  # `transcription`
 
@@ -39,6 +40,7 @@ class Listener(QObject):
         self._thread = Background(self)
         self._transcription = Transcription(None)
         self._token: CancelToken | None = None
+        self._detection = CancelToken()
 
     @property
     def transcription(self) -> Transcription:
@@ -81,14 +83,36 @@ class Listener(QObject):
 
         self._thread.run(work, heard, broken)
 
+    def detect(self, clip: Clip, done: Callable[[DetectedSpeech], None]) -> None:
+        """Find where somebody speaks in a clip, if that can be told; another one is left then."""
+        self._detection.cancel()
+        token = self._detection = CancelToken()
+
+        def work() -> DetectedSpeech | None:
+            try:
+                return detect_speech(clip, token)
+            except Cancelled:
+                return None
+
+        def found(speech: DetectedSpeech | None) -> None:
+            if speech is not None and not token.is_set:
+                done(speech)
+
+        self._thread.run(work, found)
+
     def cancel(self) -> None:
-        """Stop after the sentence that is being heard; nothing comes of it."""
+        """Write down no more after the sentence that is being heard; nothing comes of it."""
         if self._token is not None:
             self._token.cancel()
             self._token = None
 
+    def flush(self) -> bool:
+        """Wait until what was asked for is done and told; False if it takes too long."""
+        return self._thread.flush()
+
     def close(self) -> bool:
         """Stop and end the thread; False if it takes too long."""
+        self._detection.cancel()
         self.cancel()
         return self._thread.close()
 

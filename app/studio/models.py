@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -125,6 +125,20 @@ class Models(QObject):
         found = () if self._found is None else self._found.talkers
         known += sorted(found, key=lambda talker: (-talker.file_bytes, talker.path.name))
         return voice_makers(known)
+
+    def fitting(self, family: Family, widths: Container[int] = ()) -> ModelDescription | None:
+        """The best talker of a family on this computer, one of these widths if there is one."""
+        found = () if self._found is None else self._found.talkers
+        return min(
+            (talker for talker in found if talker.family is family),
+            key=lambda talker: (
+                talker.width not in widths,
+                -talker.width,
+                -talker.file_bytes,
+                talker.path.name,
+            ),
+            default=None,
+        )
 
     def codec_for(self, talker: Path) -> Path | None:
         """The tokenizer that would be used with a talker, of those that were found."""

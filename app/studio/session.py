@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -17,12 +17,19 @@ from app.core.history import History
 from app.core.session import Draft, Session
 from app.core.session_store import SessionStore, list_sessions
 from app.core.storage import StorageError, timestamp
-from app.core.take_files import TAKE_CODES, TakeWriter, read_samples, save_take_as
+from app.core.take_files import (
+    TAKE_CODES,
+    SavedTakes,
+    TakeWriter,
+    read_samples,
+    save_take_as,
+    save_takes,
+)
 from app.core.takes import Take
 from app.core.trash import Trash
 from app.jobs.background import Background
 from app.jobs.problems import explained
-from app.studio.notes import Note
+from app.studio.notes import Note, WayBack, undoable
 from app.studio.preferences import SettingsKeeper
 from app.studio.take_sounds import MEMORY, TakeSounds
 from engine import ExplainedError, RequestError
@@ -30,8 +37,8 @@ from engine.types import Samples
 from engine.wav import WavFormat
 
 REPEAT_SECONDS: Final = 30.0
-"""A disk that is full fails with every save; the same sentence is not told again so soon. What nobody
-expected is told once."""
+"""A disk that is full fails with every save; the same sentence is not told again so soon.
+What nobody expected is told once."""
 
 
 class SessionKeeper(QObject):
@@ -44,7 +51,9 @@ class SessionKeeper(QObject):
     draft_changed = Signal(str)  # the tab
     problem = Signal(object)  # ExplainedError
     notice = Signal(object)  # Note
+    withdrawn = Signal(object)  # Note whose action has become impossible
     saved_as = Signal(object)  # Path of a copy that was written
+    saved_all = Signal(object)  # SavedTakes
     _save_failed = Signal(object)
 
     def __init__(
@@ -65,6 +74,8 @@ class SessionKeeper(QObject):
         super().__init__(parent)
         self._background = background
         self._notes: list[Note] = []
+        self._way_back = WayBack(self.withdrawn.emit)
+        self._discarded: set[str] = set()  # ids of takes that are gone for good
         self._store = self._opened(sessions, trash, preferences)
         self._notes += [Note(sentence) for sentence in self._store.notices]
         self._history: History[Session] = History(self._store.session)
@@ -80,7 +91,7 @@ class SessionKeeper(QObject):
         for note in notes:
             self.notice.emit(note)
         if self._store.unread:
-            self.problem.emit(_joint(self._store.unread))
+            self.problem.emit(_joint(self._store.unread, "read", "They stay where they are."))
 
     # --- what can be seen ---
 
@@ -165,13 +176,18 @@ class SessionKeeper(QObject):
             )
         )
         moved = f"{takes[0].label!r} was" if len(takes) == 1 else f"{several} were"
-        self.notice.emit(
-            Note(
-                f"{moved} moved to the trash.",
-                action_label="Undo",
-                action=lambda: self.bring_back(takes),
-            )
-        )
+        note = undoable(f"{moved} moved to the trash.", lambda: self.bring_back(takes))
+
+        def possible() -> bool:
+            missing = self._missing(takes)
+            return bool(missing) and self._discarded.isdisjoint(take.id for take in missing)
+
+        self.notice.emit(self._way_back.offer(note, possible))
+
+    def forget(self, *take_ids: str) -> None:
+        """These takes have left the trash for good: nothing brings them back."""
+        self._discarded |= set(take_ids)
+        self._way_back.check()
 
     def undo(self) -> None:
         """Take the last step back."""
@@ -213,11 +229,7 @@ class SessionKeeper(QObject):
         source = self.sound_path(take)
 
         def work() -> Path:
-            if path.resolve().parent == source.parent.resolve():
-                raise RequestError(
-                    f"{path.parent} is where the session keeps its own takes.",
-                    "Choose another folder.",
-                )
+            _check_folder(path.resolve().parent, source)
             self._wait_for_file(source)
             save_take_as(source, path, wav_format, take.sample_rate)
             return path
@@ -226,6 +238,29 @@ class SessionKeeper(QObject):
             self.saved_as.emit(saved)
             if then is not None:
                 then(saved)
+
+        self._background.run(work, done, self.problem.emit)
+
+    def save_all(
+        self, takes: Sequence[Take], folder: Path, wav_format: WavFormat = WavFormat.WAV24
+    ) -> None:
+        """Write copies of takes into a folder in the background; `saved_all` tells which are there.
+
+        Each is read again after writing; what failed is a problem.
+        """
+        sources = [(self.sound_path(take), take) for take in takes]
+
+        def work() -> SavedTakes:
+            for source, _ in sources:
+                _check_folder(folder.resolve(), source)
+                self._wait_for_file(source)
+            return save_takes(sources, folder, wav_format)
+
+        def done(saved: SavedTakes) -> None:
+            if saved.problems:
+                rest = "The others were saved." if saved.files else "Nothing was saved."
+                self.problem.emit(_joint(saved.problems, "saved", rest))
+            self.saved_all.emit(saved)
 
         self._background.run(work, done, self.problem.emit)
 
@@ -259,7 +294,7 @@ class SessionKeeper(QObject):
     def bring_back(self, takes: list[Take]) -> None:
         """Undo a deletion: as the last step if it still is, else as a step of its own."""
         session = self.session
-        missing = [take for take in takes if session.take(take.id) is None]
+        missing = self._missing(takes)
         before = self._history.past[-1].value if self._history.past else session
         if not missing:
             return
@@ -271,6 +306,9 @@ class SessionKeeper(QObject):
         )
         restored = replace(session, takes=tuple(newest_first))
         self._set(self._history.push(restored, "Restore takes"))
+
+    def _missing(self, takes: list[Take]) -> list[Take]:
+        return [take for take in takes if self.session.take(take.id) is None]
 
     def _change_take(
         self, take_id: str, label: str, change: Callable[[Take], Take], merge: str = ""
@@ -285,6 +323,7 @@ class SessionKeeper(QObject):
         self._history = history
         self._save()
         self.changed.emit()
+        self._way_back.check()
 
     def _save(self) -> None:
         if not self.read_only and not self._is_closed:
@@ -314,14 +353,22 @@ class SessionKeeper(QObject):
             self._autosaver.flush()
 
 
-def _joint(unread: tuple[StorageError, ...]) -> StorageError:
-    """One error for all takes that could not be read."""
-    if len(unread) == 1:
-        return unread[0]
+def _check_folder(folder: Path, source: Path) -> None:
+    """Refuse the folder that a take lies in already; raises RequestError."""
+    if folder == source.parent.resolve():
+        raise RequestError(
+            f"{folder} is where the session keeps its own takes.", "Choose another folder."
+        )
+
+
+def _joint(problems: Sequence[ExplainedError], act: str, rest: str) -> ExplainedError:
+    """One error for all takes that something could not be done with."""
+    if len(problems) == 1:
+        return problems[0]
     return StorageError(
-        f"{len(unread)} takes could not be read.",
-        "They stay where they are; the details say what is wrong with each.",
-        "\n".join(str(error) for error in unread),
+        f"{len(problems)} takes could not be {act}.",
+        f"{rest} The details say what is wrong with each.",
+        "\n".join(str(error) for error in problems),
     )
 
 

@@ -1,28 +1,41 @@
-"""The player, the recorder and the devices as the window knows them: polled, never waited for."""
+"""The player, the microphone and the devices as the window knows them: polled, not waited for."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
 from app.audio.backend import AudioBackend, Device, SoundDeviceError
+from app.audio.levels import Levels
 from app.audio.player import Player
 from app.audio.player_state import Ended, OutputProblem, PlayerState, PlayerStatus, Starved
 from app.audio.recorder import Recorder
-from app.audio.recorder_state import RecorderState, RecorderStatus
+from app.audio.recorder_state import RecorderState
+from app.audio.survey import Survey, SurveyState
 from app.audio.take_buffer import TakeBuffer
 from app.jobs.background import Background
-from app.studio.count_in import CountIn
 from app.studio.device_search import DeviceSearch
+from app.studio.microphone import Microphone
 from app.studio.preferences import SettingsKeeper
-from engine.errors import ExplainedError
 
 MILLISECONDS: Final = 33  # between two looks at the player and the recorder
 LINGER: Final = round(12_000 / MILLISECONDS)
 """Looks after the last change: an opening device takes seconds, an idle one is let go after 10."""
 _SOUNDING: Final = (PlayerStatus.WAITING, PlayerStatus.PLAYING)
+
+
+@dataclass(frozen=True, eq=False)
+class SoundParts:
+    """Those whose threads do the work; they are the owner's to start."""
+
+    player: Player
+    recorder: Recorder
+    survey: Survey
+
 
 log = logging.getLogger(__name__)
 
@@ -36,43 +49,42 @@ class Sound(QObject):
     problem = Signal(object)  # ExplainedError
     devices_changed = Signal()  # the lists, or what was chosen from them
     recorder_moved = Signal(object)  # RecorderState, while the microphone is open
+    surveyed = Signal(object)  # SurveyState, while all microphones are watched
     recorded = Signal(object)  # Recording
     counted = Signal(int)  # seconds left before recording begins, 0 at its end
 
     def __init__(
         self,
         backend: AudioBackend,
-        player: Player,
-        recorder: Recorder,
+        parts: SoundParts,
         background: Background,
         preferences: SettingsKeeper,
         parent: QObject | None = None,
     ) -> None:
-        """Takes over `player` and `recorder`, whose threads are the owner's to start."""
+        """Takes over the parts."""
         super().__init__(parent)
-        self._player = player
-        self._recorder = recorder
+        player = self._player = parts.player
         self._preferences = preferences
-        self._search = DeviceSearch(backend, player, recorder, background, self)
+        self._search = DeviceSearch(backend, player, parts.recorder, parts.survey, background, self)
         self._search.problem.connect(self.problem)
         self._search.ended.connect(self._on_search_ended)
+        self._microphone = Microphone(parts.recorder, parts.survey, self._search, preferences, self)
+        self._microphone.moved.connect(self.recorder_moved)
+        self._microphone.surveyed.connect(self.surveyed)
+        self._microphone.recorded.connect(self.recorded)
+        self._microphone.counted.connect(self.counted)
+        self._microphone.problem.connect(self.problem)
+        self._microphone.asked.connect(self._watch)
         self._key = ""
         self._shown = player.state
-        self._shown_recorder = recorder.state
         self._faults = (0, 0)  # underruns and dropouts when the present play began
         self._lost_output = False  # while playing, and nothing was asked for since
-        self._monitors = False  # the microphone is wanted
-        self._told: ExplainedError | None = None  # of the microphone
         self._quiet_looks = 0
         self._is_closed = False
         self._timer = QTimer(self)
         self._timer.setInterval(MILLISECONDS)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self.look)
-        # While devices are looked for the microphone stays closed.
-        self._count_in = CountIn(lambda: not self._search.is_running, self)
-        self._count_in.counted.connect(self.counted)
-        self._count_in.over.connect(self._on_count_over)
         settings = preferences.settings
         player.set_gain(settings.volume)
         player.set_output(settings.output_device or None)
@@ -86,7 +98,12 @@ class Sound(QObject):
 
     @property
     def recorder_state(self) -> RecorderState:
-        return self._recorder.state
+        return self._microphone.state
+
+    @property
+    def levels(self) -> Mapping[str, Levels]:
+        """How loud every open microphone is, by its id: the chosen one, or all by `survey`."""
+        return levels_of(self._microphone.state, self._microphone.survey_state)
 
     @property
     def outputs(self) -> tuple[Device, ...]:
@@ -105,7 +122,7 @@ class Sound(QObject):
     @property
     def input(self) -> str | None:
         """The id of the chosen microphone if it is there, None for the system's choice."""
-        return self._search.input(self._preferences.settings.input_device)
+        return self._microphone.chosen
 
     @property
     def unavailable(self) -> str:
@@ -136,12 +153,12 @@ class Sound(QObject):
     @property
     def is_recording(self) -> bool:
         """Whether a recording runs or is being counted in."""
-        return self.counting > 0 or self.recorder_state.status is RecorderStatus.RECORDING
+        return self._microphone.is_recording
 
     @property
     def counting(self) -> int:
         """Seconds until recording begins, 0 when none is counted in."""
-        return self._count_in.left
+        return self._microphone.counting
 
     @property
     def is_looking(self) -> bool:
@@ -221,49 +238,33 @@ class Sound(QObject):
 
         None is the one that was chosen last.
         """
-        self._monitors = on
-        if on:
-            self._open_microphone(device_id or self.input)
-        else:
-            self._count_in.stop()
-            self._recorder.release()
-        self._watch()
+        self._microphone.monitor(on, device_id)
+
+    def survey(self, on: bool) -> None:
+        """Open all microphones for their levels, but not while something is recorded; or let go."""
+        self._microphone.survey(on)
 
     def set_input(self, device_id: str | None) -> None:
         """Record with another microphone, None being the system's choice; remembered.
 
         A recording that runs ends.
         """
-        self._preferences.update(input_device=device_id or "")
-        if self._monitors:
-            self._count_in.stop()
-            self._open_microphone(device_id)
+        self._microphone.choose(device_id)
         self.devices_changed.emit()
-        self._watch()
 
     def start_recording(self, count_in: int = 3) -> None:
         """Keep what the microphone hears, after so many seconds; what plays is paused."""
-        if self.is_recording:
-            return
-        self._player.pause()
-        if not self._monitors or self.recorder_state.status is RecorderStatus.CLOSED:
-            self.monitor(True)
-        if count_in or self._search.is_running:
-            self._count_in.begin(count_in)
-        else:
-            self._recorder.record()
-        self._watch()
+        if not self.is_recording:
+            self._player.pause()
+            self._microphone.record(count_in)
 
     def stop_recording(self) -> None:
         """End the recording, or the counting before it; levels go on."""
-        self._count_in.stop()
-        self._recorder.stop()
-        self._watch()
+        self._microphone.stop()
 
     def reset_clip(self) -> None:
         """Put the clip lamp out."""
-        self._recorder.reset_clip()
-        self._watch()
+        self._microphone.reset_clip()
 
     # --- devices ---
 
@@ -276,11 +277,8 @@ class Sound(QObject):
         """Fall silent, keep and tell what is being recorded; False when a device hangs."""
         self._is_closed = True
         self._timer.stop()
-        self._count_in.stop()
         player_ended = self._player.close()
-        recorder_ended = self._recorder.close()
-        self._look_at_recorder()
-        return recorder_ended and player_ended
+        return self._microphone.close() and player_ended
 
     # --- looking at what moves ---
 
@@ -288,7 +286,8 @@ class Sound(QObject):
     def look(self) -> None:
         """Tell what has changed since the last look; called by the timer."""
         self._look_at_player()
-        self._look_at_recorder()
+        if self._microphone.look():
+            self._quiet_looks = 0
         self._search.go_on(in_use=self.is_sounding or self.is_recording)
         self._quiet_looks += 1
         if self._quiet_looks > LINGER and not self.is_looking:
@@ -327,50 +326,23 @@ class Sound(QObject):
         if underruns > 0 or dropouts > 0:
             log.warning("This play had %d underruns and %d dropouts", underruns, dropouts)
 
-    def _look_at_recorder(self) -> None:
-        recordings = self._recorder.recordings()
-        state = self._recorder.state
-        before, self._shown_recorder = self._shown_recorder, state
-        if state != before or state.status is not RecorderStatus.CLOSED:
-            self._quiet_looks = 0
-            self.recorder_moved.emit(state)
-        if state.problem is not None and state.problem is not before.problem:
-            self._count_in.stop()
-            self._tell(state.problem)
-        for recording in recordings:
-            self._quiet_looks = 0
-            if recording.gaps:
-                log.warning("This recording has %d gaps", recording.gaps)
-            if recording.problem is not None:
-                self._tell(recording.problem)
-            self.recorded.emit(recording)
-
-    def _tell(self, problem: ExplainedError) -> None:
-        """Tell a problem of the microphone, once: the recording and the state both have it."""
-        if problem is not self._told:
-            self._told = problem
-            self.problem.emit(problem)
-
     @Slot()
     def _on_search_ended(self) -> None:
         # A chosen device that is away is used again when it comes back.
         self._player.set_output(self.output)
-        if self._monitors:
-            self._open_microphone(self.input)
+        self._microphone.reopen()
         self.devices_changed.emit()
         self._watch()
 
-    def _open_microphone(self, device_id: str | None) -> None:
-        if not self._search.is_running:  # else it is opened afterwards
-            self._recorder.monitor(device_id)
-
     @Slot()
-    def _on_count_over(self) -> None:
-        self._recorder.record()
-        self._watch()
-
     def _watch(self) -> None:
         """Look regularly until nothing has moved for a while."""
         self._quiet_looks = 0
         if not self._timer.isActive() and not self._is_closed:
             self._timer.start()
+
+
+def levels_of(recorder: RecorderState, survey: SurveyState) -> Mapping[str, Levels]:
+    """How loud every microphone is that is open, by its id."""
+    held = {} if recorder.device is None else {recorder.device.id: recorder.levels}
+    return {**survey.levels, **held}

@@ -18,7 +18,7 @@ from app.jobs.background import Background
 from app.jobs.messages import Ended, Failed, Progress, Reading, Speaking, Spoken
 from app.jobs.queue import JobQueue
 from app.jobs.work import Speak
-from app.studio.models import Models, ModelStatus
+from app.studio.models import Models, ModelState, ModelStatus
 from app.studio.notes import Note
 from app.studio.session import SessionKeeper
 from app.studio.sound import Sound
@@ -107,6 +107,13 @@ class Speech(QObject):
         return tuple(live for work in self._works.values() for live in work.open_lives)
 
     @property
+    def running(self) -> tuple[LiveTake, ...]:
+        """Those of `live` that are being made just now; the others wait."""
+        number = self._queue.running
+        work = None if number is None else self._works.get(number)
+        return () if work is None else work.open_lives
+
+    @property
     def speed(self) -> float:
         """Seconds of sound made per second, as measured last; 0 before."""
         return self._speed
@@ -138,6 +145,7 @@ class Speech(QObject):
     def cancel(self) -> bool:
         """Stop all that is spoken or waits; what was made is kept. Whether there was anything."""
         ids = {live.take.id for live in self.live}
+        dropped = self._waiting
         if self._sound.playing_key in ids and self._sound.is_sounding:
             self._sound.stop()
         for work in self._works.values():
@@ -145,7 +153,28 @@ class Speech(QObject):
         for number in reversed(list(self._works)):  # those that wait first, so that none begins
             self._queue.cancel(number)
         self._show(self._state)
+        if dropped:
+            self._tell_dropped(dropped)
         return bool(ids)
+
+    @property
+    def _waiting(self) -> tuple[Wanted, ...]:
+        """What has not begun behind what is being made."""
+        works = self._works.items()
+        waiting = (work for number, work in works if number != self._queue.running)
+        return tuple(work.wanted for work in waiting if not work.stopping)
+
+    def _tell_dropped(self, dropped: tuple[Wanted, ...]) -> None:
+        """Say what nothing is left of, and let it be asked for again."""
+        count = sum(len(wanted.seeds) for wanted in dropped)
+        takes = "1 waiting take was" if count == 1 else f"{count} waiting takes were"
+
+        def speak() -> None:
+            for wanted in dropped:
+                if not self._submit(wanted):
+                    break  # why not is told by now, and once is enough
+
+        self.notice.emit(Note(f"{takes} dropped.", "", "Speak them after all", speak))
 
     # --- beginning ---
 
@@ -329,7 +358,9 @@ class Speech(QObject):
         self.problem.emit(error)
 
     @Slot(object)
-    def _on_models_changed(self, state: object) -> None:
+    def _on_models_changed(self, state: ModelState) -> None:
+        if state.status is ModelStatus.LOADING:
+            self._speed = 0.0  # it was that of another model
         if self._state.phase is SpeechPhase.WAITING:
             self._show_waiting()
 

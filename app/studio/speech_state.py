@@ -67,7 +67,7 @@ class SpeechState:
         if self.expected > self.made:
             parts = [f"{what}: {self.made:.1f} of about {_seconds(self.expected)} s"]
         if self.speed > 0:
-            parts.append(f"{self.speed:.1f}x real time")
+            parts.append(f"{self.speed:.1f}\N{MULTIPLICATION SIGN} real time")
         if self.left is not None:
             parts.append(f"{_seconds(self.left)} s left")
         return ", ".join(parts)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Signal, Slot
@@ -11,9 +13,11 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, Signal, Slot
 from app.audio.backend import AudioBackend
 from app.audio.player import Player
 from app.audio.recorder import Recorder
+from app.audio.survey import Survey
 from app.core.clone_draft import FILE_NAME as CLONE_DRAFT
 from app.core.paths import StudioPaths
 from app.core.settings import FILE_NAME as SETTINGS
+from app.core.storage import make_folder
 from app.core.trash import Trash
 from app.core.voices import VoiceLibrary
 from app.jobs.background import Background
@@ -29,16 +33,20 @@ from app.studio.notes import Note
 from app.studio.preferences import SettingsKeeper
 from app.studio.session import SessionKeeper
 from app.studio.sessions import Sessions
-from app.studio.sound import Sound
+from app.studio.sound import Sound, SoundParts
 from app.studio.speech import Speech
 from app.studio.trash_bin import TrashBin
 from app.studio.voice_making import VoiceMaker
 from app.studio.voices import Voices
-from engine import ExplainedError
+from engine import ExplainedError, Family
 
 CLONE_TAB: Final = "clone"
 TABS: Final = (CLONE_TAB, "speakers", "design")
 """The names of the tabs, which their drafts are kept under."""
+TAB_FAMILIES: Final = MappingProxyType(
+    dict(zip(TABS, (Family.BASE, Family.CUSTOM_VOICE, Family.VOICE_DESIGN), strict=True))
+)
+"""The kind of model that each tab speaks with."""
 RECORDINGS: Final = "recordings"
 TRASH: Final = "trash"
 REST_SECONDS: Final = 10.0
@@ -49,6 +57,8 @@ class Studio(QObject):
 
     problem = Signal(object)  # ExplainedError of any of them
     notice = Signal(object)  # Note of any of them
+    withdrawn = Signal(object)  # Note of any of them whose action has become impossible
+    restart_wanted = Signal()  # asks for the window to be closed
 
     def __init__(
         self,
@@ -97,8 +107,19 @@ class Studio(QObject):
         )
         self.deleted = TrashBin(trash, self.voices, self.session, self.background, self)
         self._is_closed = False
+        self._is_restart_wanted = False
         self._take_ids: frozenset[str] = frozenset()
         self._connect()
+
+    @property
+    def is_restart_wanted(self) -> bool:
+        """Whether the window closes only for the studio to start again."""
+        return self._is_restart_wanted
+
+    def restart(self) -> None:
+        """End everything as at the end, and start the studio anew."""
+        self._is_restart_wanted = True
+        self.restart_wanted.emit()
 
     def begin(self) -> None:
         """Tell what was found so far and look, in the background, for all the rest."""
@@ -107,6 +128,8 @@ class Studio(QObject):
         self.session.begin()
         self.voices.select(self.session.draft(CLONE_TAB).voice_id)
         self.voices.refresh()
+        # So that the folder which people are told to put models into is there.
+        self.background.run(partial(make_folder, self.paths.models))
         self.models.look()
         self.models.load_last()
         self.sound.look_for_devices()
@@ -148,10 +171,10 @@ class Studio(QObject):
         return False
 
     def _make_sound(self, backend: AudioBackend, recordings: Path) -> Sound:
-        player, recorder = Player(backend), Recorder(backend, recordings)
-        player.start()
-        recorder.start()
-        return Sound(backend, player, recorder, self.background, self.preferences, self)
+        parts = SoundParts(Player(backend), Recorder(backend, recordings), Survey(backend))
+        for part in (parts.player, parts.recorder, parts.survey):
+            part.start()
+        return Sound(backend, parts, self.background, self.preferences, self)
 
     def _make_cloning(self, recordings: Path) -> Cloning:
         parts = CloneParts(
@@ -187,6 +210,8 @@ class Studio(QObject):
             self.designing,
         ):
             part.notice.connect(self.notice)
+        for undoing in (self.session, self.voices):
+            undoing.withdrawn.connect(self.withdrawn)
         self.speech.voice_learnt.connect(self._on_voice_learnt)
         self.session.changed.connect(self._on_takes_changed)
         self._on_takes_changed()

@@ -64,13 +64,17 @@ class TrashBin(QObject):
     def discard(self, *items: TrashItem) -> None:
         """Delete things in the trash for good."""
 
-        def work() -> tuple[list[None], list[ExplainedError]]:
-            return each_of(items, self._trash.remove)
+        def remove(item: TrashItem) -> TrashItem:
+            self._trash.remove(item)
+            return item
 
-        def done(result: tuple[list[None], list[ExplainedError]]) -> None:
+        def work() -> tuple[list[TrashItem], list[ExplainedError]]:
+            return each_of(items, remove)
+
+        def done(result: tuple[list[TrashItem], list[ExplainedError]]) -> None:
             removed, errors = result
             if removed:
-                self._on_gone(len(removed))
+                self._on_gone(removed)
             for error in errors:
                 self.problem.emit(error)
 
@@ -79,10 +83,10 @@ class TrashBin(QObject):
     def empty_trash(self) -> None:
         """Delete everything in the trash for good, what a crash left there as well."""
 
-        def work() -> int:
-            count = sum(item.kind in SHOWN for item in self._trash.items())
+        def work() -> list[TrashItem]:
+            items = [item for item in self._trash.items() if item.kind in SHOWN]
             self._trash.empty()
-            return count
+            return items
 
         self._background.run(work, self._on_gone, self.problem.emit)
 
@@ -119,9 +123,11 @@ class TrashBin(QObject):
         for error in errors:
             self.problem.emit(error)
 
-    def _on_gone(self, count: int) -> None:
-        verb = "was" if count == 1 else "were"
-        self.notice.emit(Note(f"{_counted(count, 'thing')} {verb} deleted for good."))
+    def _on_gone(self, items: list[TrashItem]) -> None:
+        self._voices.forget(*items)
+        self._session.forget(*(item.key.rpartition("/")[2] for item in items if item.kind == TAKE))
+        verb = "was" if len(items) == 1 else "were"
+        self.notice.emit(Note(f"{_counted(len(items), 'thing')} {verb} deleted for good."))
 
 
 def _counted(count: int, what: str) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from app.core.voice_record import LibraryVoice
+from app.studio.notes import Note
 from engine import ExplainedError
 
 S = TypeVar("S")
@@ -43,3 +45,8 @@ def named(voices: Sequence[LibraryVoice]) -> str:
 def was(voices: Sequence[LibraryVoice]) -> str:
     """The verb that goes with `named`."""
     return "was" if len(voices) == 1 else "were"
+
+
+def exported_note(voices: Sequence[LibraryVoice], target: Path, folder: Path) -> Note:
+    """Tells where voices were written to; `folder` is what can be opened to see them."""
+    return Note(f"{named(voices)} {was(voices)} exported to {target}.", folder=folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
@@ -13,20 +14,19 @@ from app.audio.take_buffer import TakeBuffer
 from app.core.names import unique_name
 from app.core.trash import TrashItem
 from app.core.voice_cache import VoiceCache
+from app.core.voice_colours import give_colours
 from app.core.voice_export import export_bare, export_folder, export_zip
 from app.core.voice_import import ImportReport, import_voices
+from app.core.voice_listing import DamagedVoice, VoiceListing
+from app.core.voice_parts import VoiceParts
 from app.core.voice_record import LibraryVoice, VoiceDetails
-from app.core.voices import (
-    DamagedVoice,
-    VoiceLibrary,
-    VoiceListing,
-    VoiceParts,
-)
+from app.core.voices import VoiceLibrary
 from app.jobs.background import Background
 from app.jobs.messages import MadeVoice
 from app.studio.notes import Note
-from app.studio.voice_outcomes import each_of, joint_problem, named, was
+from app.studio.voice_outcomes import each_of, exported_note, joint_problem, named, was
 from app.studio.voice_samples import VoiceSamples
+from app.studio.voice_way_back import VoiceWayBack
 from engine import ExplainedError
 
 T = TypeVar("T")
@@ -43,6 +43,7 @@ class Voices(QObject):
     selected_changed = Signal(object)  # LibraryVoice | None
     problem = Signal(object)  # ExplainedError
     notice = Signal(object)  # Note
+    withdrawn = Signal(object)  # Note whose action has become impossible
 
     def __init__(
         self, library: VoiceLibrary, background: Background, parent: QObject | None = None
@@ -59,6 +60,7 @@ class Voices(QObject):
         self._selected_id = ""
         self._selected: LibraryVoice | None = None
         self._samples = VoiceSamples(background, self.problem.emit)
+        self._way_back = VoiceWayBack(lambda: self._listing, self.withdrawn.emit)
 
     @property
     def listing(self) -> VoiceListing:
@@ -99,8 +101,15 @@ class Voices(QObject):
         self._add(lambda: self._library.create(details, parts), then, failed)
 
     def rename(self, voice: LibraryVoice, name: str) -> None:
-        """Give a voice another name."""
-        self._change(lambda: self._library.rename(self._now(voice), name))
+        """Give a voice another name; the notice gives it back its old one."""
+        rename = self._renaming(voice, name)
+
+        def done(renamed: LibraryVoice) -> None:
+            if renamed.name != voice.name:
+                undo = partial(self._change, self._renaming(renamed, voice.name))
+                self.notice.emit(self._way_back.renamed(voice, renamed, undo))
+
+        self._change(rename, done)
 
     def save(self, voice: LibraryVoice, details: VoiceDetails) -> None:
         """Change its tags, favourite, note, language, colour: what differs from `voice`."""
@@ -127,8 +136,19 @@ class Voices(QObject):
         self._add(lambda: self._library.duplicate(self._now(voice), name))
 
     def blend(self, first: LibraryVoice, second: LibraryVoice, amount: float, name: str) -> None:
-        """Add a voice that is `amount` (0..1) of the way between two, and choose it."""
-        self._add(lambda: self._library.blend(self._now(first), self._now(second), amount, name))
+        """Add a voice that is `amount` (0..1) of the way between two, and choose it.
+
+        The notice moves it to the trash again.
+        """
+
+        def done(blend: LibraryVoice) -> None:
+            undo = partial(self.delete, blend)
+            self.notice.emit(self._way_back.blended(blend, first, second, undo))
+
+        def work() -> LibraryVoice:
+            return self._library.blend(self._now(first), self._now(second), amount, name)
+
+        self._add(work, done)
 
     def free_name(self, wanted: str) -> str:
         """`wanted`, or with a number behind it where a voice has that name."""
@@ -149,21 +169,18 @@ class Voices(QObject):
             items, errors = result
             self._leaving -= folders
             if items:
-                moved = items[0].label if len(items) == 1 else f"{len(items)} voices"
-                verb = "was" if len(items) == 1 else "were"
-                self.notice.emit(
-                    Note(
-                        f"{moved} {verb} moved to the trash.",
-                        action_label="Undo",
-                        action=lambda: self.restore(*items),
-                    )
-                )
+                undo = partial(self.restore, *items)
+                self.notice.emit(self._way_back.deleted(leaving, items, undo))
             self._tell(errors, len(leaving), "deleted")
 
         def failed(_: ExplainedError) -> None:
             self._leaving -= folders
 
         self._run(work, done, failed)
+
+    def forget(self, *items: TrashItem) -> None:
+        """These have left the trash for good: nothing brings them back."""
+        self._way_back.forget(items)
 
     def restore(self, *items: TrashItem) -> None:
         """Take voices back from the trash; the last one is chosen."""
@@ -195,7 +212,11 @@ class Voices(QObject):
                 )
             self._tell(report.problems, len(report.voices) + len(report.problems), "imported")
 
-        self._run(lambda: import_voices(self._library, chosen), done)
+        def work() -> ImportReport:
+            report = import_voices(self._library, chosen)
+            return replace(report, voices=self._coloured(report.voices))
+
+        self._run(work, done)
 
     def export_folder(self, voices: Sequence[LibraryVoice], target: Path) -> None:
         """Copy voices into `target`, a folder each."""
@@ -210,7 +231,7 @@ class Voices(QObject):
         chosen = tuple(voices)
 
         def done(_: None) -> None:
-            self.notice.emit(Note(f"{named(chosen)} {was(chosen)} exported to {target}."))
+            self.notice.emit(exported_note(chosen, target, target.parent))
 
         def work() -> None:
             export_zip([self._now(voice) for voice in chosen], target)
@@ -256,6 +277,13 @@ class Voices(QObject):
         """
         return self._samples.get(voice)
 
+    def _renaming(self, voice: LibraryVoice, name: str) -> Callable[[], LibraryVoice]:
+        return lambda: self._library.rename(self._now(voice), name)
+
+    def _coloured(self, voices: Sequence[LibraryVoice]) -> tuple[LibraryVoice, ...]:
+        """New voices, each in a colour of its own; in the background."""
+        return give_colours(self._library, self._latest.voices, voices)
+
     def _list(self) -> VoiceListing:
         self._latest = self._library.list(self._read)
         return self._latest
@@ -271,6 +299,7 @@ class Voices(QObject):
             self._is_listed = True
             self.changed.emit()
         self._update_selected()
+        self._way_back.check()
 
     def _update_selected(self) -> None:
         voice = self._listing.find(self._selected_id)
@@ -322,7 +351,7 @@ class Voices(QObject):
             if then is not None:
                 then(voice)
 
-        self._run(work, done, failed)
+        self._run(lambda: self._coloured((work(),))[0], done, failed)
 
     def _export(
         self, voices: Sequence[LibraryVoice], target: Path, act: Callable[[LibraryVoice], object]
@@ -336,7 +365,7 @@ class Voices(QObject):
         def done(result: tuple[list[LibraryVoice], list[ExplainedError]]) -> None:
             exported, errors = result
             if exported:
-                self.notice.emit(Note(f"{named(exported)} {was(exported)} exported to {target}."))
+                self.notice.emit(exported_note(exported, target, target))
             self._tell(errors, len(chosen), "exported")
 
         self._background.run(lambda: each_of(chosen, export), done, self.problem.emit)

@@ -14,6 +14,7 @@ from PySide6.QtGui import (
     QColor,
     QGuiApplication,
     QKeyEvent,
+    QMouseEvent,
     QPainter,
     QPaintEvent,
     QPen,
@@ -40,6 +41,8 @@ from engine.plain_text import one_line, some_lines
 DETAIL_LINES = 8
 INFO_MILLISECONDS = 15_000
 """A note that only informs goes by itself after this time, unless somebody is at it."""
+SETTLING_MILLISECONDS = 500
+"""A click within this time was meant for what was there before the notice."""
 
 
 class Severity(Enum):
@@ -104,6 +107,10 @@ class Banner(QFrame):
         self._going.setSingleShot(True)
         self._going.setInterval(INFO_MILLISECONDS)
         self._going.timeout.connect(self._on_going)
+        self._settling = QTimer(self)
+        self._settling.setSingleShot(True)
+        self._settling.setInterval(SETTLING_MILLISECONDS)
+        self._settling.timeout.connect(self._on_settled)
         self._build()
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
@@ -220,6 +227,8 @@ class Banner(QFrame):
         said = f"{notice.severity.word}: {sentence} {hint}".rstrip()
         self.setAccessibleName(said)
         self._picture.setAccessibleName(notice.severity.word)
+        self._take_clicks(False)
+        self._settling.start()
         self.show()
         if notice.severity is Severity.INFO:
             self._going.start()
@@ -240,6 +249,14 @@ class Banner(QFrame):
         name = self._notice.severity.icon
         self._picture.setPixmap(icon_pixmap(name, ICON + 2, colour, self.devicePixelRatioF()))
         self.update()
+
+    def _take_clicks(self, takes: bool) -> None:
+        for button in (self._action, self._unfold, self._close):
+            button.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, not takes)
+
+    @Slot()
+    def _on_settled(self) -> None:
+        self._take_clicks(True)
 
     @Slot()
     def _on_going(self) -> None:
@@ -272,6 +289,9 @@ class Banner(QFrame):
         if event.key() == Qt.Key.Key_Escape and self.dismiss():
             return
         super().keyPressEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        event.accept()  # it is not meant for what lies below
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._notice is None:

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
-    QPushButton,
     QSizePolicy,
     QSlider,
     QVBoxLayout,
@@ -19,8 +18,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.voice_record import LibraryVoice, sorted_voices
-from app.ui.controls import main_button, number_box, tool_button
-from app.ui.dialogs import FittedDialog
+from app.ui.controls import number_box, tool_button
+from app.ui.dialogs import FittedDialog, SaveButtons
 from app.ui.inline_note import InlineNote, wrapped_label
 from app.ui.metrics import GAP, ROOM, TIGHT
 from app.ui.voice_delegate import LONGEST_NAME
@@ -62,8 +61,8 @@ class BlendDialog(FittedDialog):
         self._shares = QLabel(self)
         self._name = QLineEdit(self)
         self._missing = InlineNote(self)
-        self._create = main_button("Create the blend", "blend", self)
-        self._cancel = QPushButton("Cancel", self)
+        self._buttons = SaveButtons(self, "Create the blend", "blend")
+        self._create = self._buttons.save
         self._build()
         self._fill(0, self._voices, first)
         self._offer_second(second)
@@ -111,9 +110,6 @@ class BlendDialog(FittedDialog):
         self._name.textEdited.connect(self._on_name)
         self._shares.setWordWrap(True)
         self._shares.setTextFormat(Qt.TextFormat.PlainText)
-        self._create.clicked.connect(self.accept)
-        self._create.setDefault(True)
-        self._cancel.clicked.connect(self.reject)
         self._boxes[0].currentIndexChanged.connect(self._on_first)
         self._boxes[1].currentIndexChanged.connect(self._on_second)
         layout = QVBoxLayout(self)
@@ -145,11 +141,7 @@ class BlendDialog(FittedDialog):
         layout.addWidget(self._name)
         layout.addWidget(self._missing)
         layout.addStretch(1)
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._create)
-        layout.addLayout(buttons)
+        layout.addWidget(self._buttons)
 
     def _voice_box(self, name: str) -> QComboBox:
         box = QComboBox(self)
@@ -173,7 +165,8 @@ class BlendDialog(FittedDialog):
         with QSignalBlocker(box):
             box.clear()
             for voice in voices:
-                box.addItem(f"{voice.name} ({models_of(voice)})", voice.id)
+                models = models_of(voice)
+                box.addItem(f"{voice.name} ({models})" if models else voice.name, voice.id)
             index = box.findData(wanted.id) if wanted is not None else 0
             box.setCurrentIndex(max(index, 0) if voices else -1)
             _show_start(box)

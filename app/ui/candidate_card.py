@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QFrame,
@@ -20,7 +22,7 @@ from app.ui.icons import icon
 from app.ui.labels import ElidedLabel
 from app.ui.live import LiveTimer
 from app.ui.metrics import CAPTION, GAP, TIGHT, scaled_font
-from app.ui.take_strip import BADGES, SPEAKING
+from app.ui.take_strip import BADGES, SPEAKING, WAITING
 from app.ui.time_axis import clock
 from app.ui.waveform import WaveformView
 
@@ -76,6 +78,9 @@ class CandidateCard(QFrame):
         self._lock.setAccessibleName(f"Lock candidate {number} as a voice")
         self._lock.setToolTip("Keep this voice in the library, to speak any text with it")
         self._lock.clicked.connect(lambda: self.lock_requested.emit(take.id))
+        self._locked = ElidedLabel(parent=self)
+        self._locked.setFont(scaled_font(self._locked, CAPTION, bold=True))
+        self._locked.hide()
         head = QHBoxLayout()
         head.addWidget(heading)
         head.addStretch(1)
@@ -95,6 +100,7 @@ class CandidateCard(QFrame):
         layout.addLayout(head)
         layout.addLayout(middle)
         layout.addLayout(foot)
+        layout.addWidget(self._locked)
         self.show_progress(buffer.seconds)
 
     @property
@@ -109,13 +115,14 @@ class CandidateCard(QFrame):
         """Leave room in the waveform for so many seconds."""
         self._wave.set_expected(int(seconds * self._take.sample_rate))
 
-    def show_progress(self, seconds: float) -> None:
-        """Say how far the candidate is."""
+    def show_progress(self, seconds: float, *, waits: bool = False) -> None:
+        """Say how far the candidate is, or that it waits for its turn."""
         self._lock.setEnabled(not self._is_live)
         word, sentence = BADGES.get(self._take.ending, ("", ""))
         if self._is_live:
-            word, sentence = SPEAKING, ""
-        self._state.setText(" · ".join(filter(None, (word, clock(seconds)))))
+            word, sentence = WAITING if waits else SPEAKING, ""
+        shown = (word,) if self._is_live and waits else (word, clock(seconds))
+        self._state.setText(" · ".join(filter(None, shown)))
         self._state.setToolTip(" ".join(filter(None, (sentence, self._take.remark))))
 
     def show_take(self, take: Take) -> None:
@@ -123,6 +130,12 @@ class CandidateCard(QFrame):
         self._take, self._is_live = take, False
         self._wave.set_expected(0)
         self.show_progress(take.seconds)
+
+    def show_locked(self, names: Sequence[str]) -> None:
+        """Say which voices of the library it was locked as."""
+        self._locked.setText(f"Locked as {' and '.join(names)}" if names else "")
+        self._locked.setVisible(bool(names))
+        self.setAccessibleDescription(self._locked.text())
 
     def show_playing(self, is_playing: bool, position: int | None) -> None:
         """Show whether this candidate is heard, and where."""

@@ -7,9 +7,8 @@ from PySide6.QtWidgets import QWidget
 
 from app.audio.player_state import PlayerState, PlayerStatus
 from app.core.takes import Take
-from app.studio.session import SessionKeeper
-from app.studio.sound import Sound
-from app.studio.speech import LiveTake, Speech, SpeechState
+from app.studio.speech import LiveTake, SpeechState
+from app.studio.studio import Studio
 from app.ui.candidate_card import CandidateCard
 from app.ui.columns import ColumnLayout
 from app.ui.live import LiveTimer
@@ -28,14 +27,14 @@ class CandidateGrid(QWidget):
 
     def __init__(
         self,
-        session: SessionKeeper,
-        speech: Speech,
-        sound: Sound,
+        studio: Studio,
         timer: LiveTimer,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
+        session, speech, sound = studio.session, studio.speech, studio.sound
         self._session, self._speech, self._sound = session, speech, sound
+        self._voices = studio.voices
         self._timer = timer
         self._members: tuple[str, ...] = ()  # ids, those of deleted takes too: they may come back
         self._cards: dict[str, CandidateCard] = {}
@@ -45,6 +44,7 @@ class CandidateGrid(QWidget):
         speech.take_ended.connect(self._sync)
         session.changed.connect(self._sync)
         sound.moved.connect(self._on_moved)
+        studio.voices.changed.connect(self._show_locked)
         self._show_latest()
 
     @property
@@ -99,6 +99,8 @@ class CandidateGrid(QWidget):
             cards[take_id] = known or self._card(take_id, live.get(take_id))
             self._layout.addWidget(cards[take_id])
         self._cards = cards
+        self._show_locked()
+        self._on_speech(self._speech.state)
         self.changed.emit()
 
     def _card(self, take_id: str, live: LiveTake | None) -> CandidateCard:
@@ -116,9 +118,21 @@ class CandidateGrid(QWidget):
 
     @Slot(object)
     def _on_speech(self, _: SpeechState) -> None:
+        running = {live.take.id for live in self._speech.running}
         for live in self._speech.live:
             if (card := self._cards.get(live.take.id)) is not None:
-                card.show_progress(live.buffer.seconds)
+                card.show_progress(live.buffer.seconds, waits=live.take.id not in running)
+
+    @Slot()
+    def _show_locked(self) -> None:
+        """Mark those that became a voice with its name; copies of that voice do not count."""
+        names: dict[str, list[str]] = {}
+        for voice in self._voices.listing.voices:
+            origin = voice.details.origin
+            if origin.source in self._cards and not origin.parents:
+                names.setdefault(origin.source, []).append(voice.name)
+        for take_id, card in self._cards.items():
+            card.show_locked(names.get(take_id, ()))
 
     @Slot(object)
     def _on_moved(self, state: PlayerState) -> None:

@@ -81,7 +81,8 @@ class ChipBar(QWidget):
         self._chips: dict[str, QPushButton] = {}
         self._layout = FlowLayout(self)
         self.setAccessibleName(name)
-        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        # Its height is that for its width alone: the hint is that of the narrowest bar.
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
 

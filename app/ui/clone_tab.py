@@ -12,12 +12,13 @@ from app.core.reading_cards import reading_card
 from app.core.takes import TakeRequest
 from app.core.voice_record import ANY_LANGUAGE, LibraryVoice
 from app.studio.studio import Studio
-from app.ui.file_choosers import FileChoosers
+from app.ui.file_choosers import FileChoosers, FileDialogs, file_choosers
 from app.ui.live import LiveTimer
 from app.ui.metrics import GAP, ROOM
 from app.ui.new_voice_page import NewVoicePage
 from app.ui.segments import SegmentedSwitch
 from app.ui.speech_box import SpeechBox
+from app.ui.tab_names import TAB_TITLES
 from app.ui.voice_speak_page import TAB, VoiceSpeakPage
 
 SPEAK, NEW = "speak", "new"
@@ -27,10 +28,9 @@ class CloneTab(QWidget):
     """Two faces with a switch between them."""
 
     tab = TAB
-    title = "Clone"
+    title = TAB_TITLES[TAB]
 
     models_requested = Signal()
-    design_requested = Signal()  # the way to a designed voice
     test_requested = Signal()  # a new voice can be heard now: speak what `request` says, once
 
     def __init__(
@@ -45,7 +45,9 @@ class CloneTab(QWidget):
         self._studio = studio
         self._switch = SegmentedSwitch("What to do", ((SPEAK, "Speak"), (NEW, "New voice")), self)
         self._speak = VoiceSpeakPage(studio, self)
-        self._new = NewVoicePage(studio, timer, pool, choosers or FileChoosers(), self)
+        self._new = NewVoicePage(
+            studio, timer, pool, choosers or file_choosers(FileDialogs(studio.preferences)), self
+        )
         self._pages = QStackedWidget(self)
         self._pages.addWidget(self._speak)
         self._pages.addWidget(self._new)
@@ -58,9 +60,7 @@ class CloneTab(QWidget):
         self._switch.set_tip(NEW, "Make a voice from a recording")
         self._switch.chosen.connect(self.show_face)
         self._speak.models_requested.connect(self.models_requested)
-        self._speak.design_requested.connect(self.design_requested)
-        self._speak.record_requested.connect(self.show_recorder)
-        self._speak.open_requested.connect(self.choose_recording)
+        self._speak.new_voice_requested.connect(self._on_new_voice)
         studio.cloning.saved.connect(self._on_saved)
 
     @property
@@ -115,6 +115,11 @@ class CloneTab(QWidget):
         """Make a voice of a sound file."""
         self.show_face(NEW)
         self._new.open(path)
+
+    @Slot()
+    def _on_new_voice(self) -> None:
+        self.show_face(NEW)
+        self._new.setFocus()
 
     @Slot(object)
     def _on_saved(self, voice: LibraryVoice) -> None:

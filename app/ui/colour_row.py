@@ -8,24 +8,24 @@ from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QWidget
 
+from app.core.voice_colours import VOICE_COLOURS
 from app.ui.colours import Colours, Rgb
 from app.ui.icons import paint_icon
 from app.ui.metrics import TARGET, TIGHT
-from app.ui.voice_look import COLOURS, ink_on
+from app.ui.voice_look import ink_on
 
-AUTOMATIC: Final = ""
 SIDE: Final = TARGET + 4
 
 
 class ColourRow(QWidget):
-    """Colours for a voice; the first leaves the choice to the studio."""
+    """Colours for a voice."""
 
-    chosen = Signal(str)  # "#rrggbb", empty for automatic
+    chosen = Signal(str)  # "#rrggbb"
 
-    def __init__(self, automatic: Rgb, colour: str, parent: QWidget | None = None) -> None:
-        """`automatic` is shown for the first; `colour` is chosen, also if it is none of ours."""
+    def __init__(self, colour: Rgb, parent: QWidget | None = None) -> None:
+        """`colour` is chosen, also if it is none of ours."""
         super().__init__(parent)
-        offered = [(AUTOMATIC, "Automatic"), *COLOURS]
+        offered = [*VOICE_COLOURS]
         if colour not in [rgb for rgb, _ in offered]:
             offered.append((colour, "Its own colour"))
         self._colours = [rgb for rgb, _ in offered]
@@ -35,7 +35,7 @@ class ColourRow(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(TIGHT)
         for at, (rgb, name) in enumerate(offered):
-            button = _Swatch(rgb or automatic, name, self)
+            button = _Swatch(rgb, name, self)
             button.setChecked(rgb == colour)
             self._group.addButton(button, at)
             layout.addWidget(button)
@@ -44,7 +44,7 @@ class ColourRow(QWidget):
 
     @property
     def colour(self) -> str:
-        """The chosen colour, empty for automatic."""
+        """The chosen colour."""
         return self._colours[self._group.checkedId()]
 
     @Slot(int)

@@ -166,7 +166,7 @@ class DeviceBox(QWidget):
         entries: list[tuple[str | None, str]] = []
         if devices:
             entries.append((None, f"System default ({default})" if default else "System default"))
-            entries += [(device.id, _label(device, devices)) for device in devices]
+            entries += [(device.id, device_label(device, devices)) for device in devices]
         if device_id is not None and all(device.id != device_id for device in devices):
             entries.append((device_id, f"{device_id.rpartition('/')[2]} (not connected)"))
         with QSignalBlocker(self._combo):
@@ -277,7 +277,7 @@ class _DecibelSlider(QSlider):
             super().keyPressEvent(event)
 
 
-def _label(device: Device, devices: Sequence[Device]) -> str:
+def device_label(device: Device, devices: Sequence[Device]) -> str:
     """The name, with the sound system where two have the same."""
     same = sum(other.name == device.name for other in devices)
     return f"{device.name} ({device.host_api})" if same > 1 else device.name

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.voices import DamagedVoice
+from app.core.voice_listing import DamagedVoice
 from app.ui.banner import Severity
 from app.ui.controls import main_button
 from app.ui.dialogs import FittedDialog

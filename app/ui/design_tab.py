@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QScrollArea,
+    QSizePolicy,
     QSplitter,
     QVBoxLayout,
     QWidget,
@@ -17,18 +18,21 @@ from PySide6.QtWidgets import (
 
 from app.core.settings import MOST_TAKES
 from app.core.takes import TakeRequest
-from app.core.voice_prompt import EXAMPLES, attributes_in, with_attributes
+from app.core.voice_prompt import EXAMPLES, attributes_in, contradiction, with_attributes
 from app.studio.studio import Studio
 from app.ui.attribute_helper import AttributeHelper
+from app.ui.banner import Severity
 from app.ui.candidate_grid import CandidateGrid
 from app.ui.chips import FlowLayout
 from app.ui.controls import number_box
 from app.ui.family_gate import FamilyGate
-from app.ui.inline_note import wrapped_label
+from app.ui.inline_note import InlineNote, wrapped_label
 from app.ui.live import LiveTimer
 from app.ui.metrics import GAP, HEADING, ROOM, TIGHT, scaled_font
 from app.ui.plain_edit import PlainEdit
+from app.ui.scroll_column import ScrollColumn
 from app.ui.speech_box import SpeechBox
+from app.ui.tab_names import TAB_TITLES
 from engine import Family
 
 TAB = "design"
@@ -36,14 +40,14 @@ PROMPT_LINES = 3
 LONGEST_PROMPT = 4000
 USUAL_CANDIDATES = 4
 LEAST_WIDTH = 250  # of both halves
-LEAST_HEIGHT = 96  # of the candidates
+LEAST_HEIGHT = 24  # of the candidates, and of the description
 
 
 class DesignTab(QWidget):
     """Description, attributes, a text, and the candidates."""
 
     tab = TAB
-    title = "Design"
+    title = TAB_TITLES[TAB]
 
     models_requested = Signal()
     speak_requested = Signal(int)  # candidates
@@ -71,12 +75,14 @@ class DesignTab(QWidget):
     def request(self) -> TakeRequest | None:
         """What to draw; None when something is missing, which is told beside the text."""
         draft = self._studio.session.draft(TAB)
-        if not self._gate.is_open:
-            self._box.tell("Load a VoiceDesign model first.")
-        elif not draft.instruct.strip():
+        if not draft.instruct.strip():
             self._box.tell("Describe the voice first, or choose some attributes.")
             self._prompt.setFocus()
-        elif self._box.has_text():
+        elif not self._box.has_text():
+            return None
+        elif not self._gate.is_open:
+            self._box.need_model()
+        else:
             return TakeRequest(
                 text=self._box.text,
                 family=Family.VOICE_DESIGN,
@@ -106,10 +112,10 @@ class DesignTab(QWidget):
         layout.addWidget(splitter, 1)
 
     def _build_description(self) -> QWidget:
-        page = QWidget(self)
-        column = QVBoxLayout(page)
+        page = ScrollColumn(LEAST_HEIGHT, parent=self)
+        page.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
+        column = page.column
         column.setContentsMargins(0, 0, TIGHT, 0)
-        column.setSpacing(GAP)
         self._prompt = PlainEdit(page)
         self._prompt.setAccessibleName("Description of the voice")
         self._prompt.setPlaceholderText(f"For example: {next(iter(EXAMPLES.values()))}")
@@ -122,10 +128,12 @@ class DesignTab(QWidget):
         label.setBuddy(self._prompt)
         self._helper = AttributeHelper(page)
         self._helper.sentence_changed.connect(self._on_sentence)
+        self._doubt = InlineNote(page)
         column.addWidget(label)
         column.addWidget(self._prompt, 1)
         column.addWidget(self._examples(page))
         column.addWidget(self._helper)
+        column.addWidget(self._doubt)
         page.setMinimumWidth(LEAST_WIDTH)
         return page
 
@@ -135,7 +143,7 @@ class DesignTab(QWidget):
         self._box.set_placeholder("What the candidates should say")
         self._box.offer_several(False)
         self._box.speak_requested.connect(self._on_speak)
-        self._candidates = CandidateGrid(studio.session, studio.speech, studio.sound, timer)
+        self._candidates = CandidateGrid(studio, timer)
         self._candidates.lock_requested.connect(self.lock_requested)
         self._candidates.seed_requested.connect(self._on_seed)
         self._candidates.changed.connect(self._on_candidates)
@@ -208,6 +216,13 @@ class DesignTab(QWidget):
     def _on_prompt(self) -> None:
         text = self._prompt.toPlainText()
         self._helper.show_chosen(attributes_in(text))
+        words = contradiction(text)
+        self._doubt.tell(
+            f"The description says “{words[0]}” and “{words[1]}”: keep one of them."
+            if words
+            else "",
+            Severity.WARNING,
+        )
         draft = self._studio.session.draft(TAB)
         if draft.instruct != text:
             self._studio.session.set_draft(TAB, replace(draft, instruct=text[:LONGEST_PROMPT]))

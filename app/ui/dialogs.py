@@ -39,9 +39,9 @@ class FittedDialog(QDialog):
 class SaveButtons(QDialogButtonBox):
     """A word for yes, which accepts the dialog, and Cancel."""
 
-    def __init__(self, dialog: QDialog, yes: str = "Save") -> None:
+    def __init__(self, dialog: QDialog, yes: str = "Save", icon_name: str = "check") -> None:
         super().__init__(QDialogButtonBox.StandardButton.Cancel, dialog)
-        self.save = main_button(yes, "check", self)
+        self.save = main_button(yes, icon_name, self)
         self.save.setDefault(True)
         self.addButton(self.save, QDialogButtonBox.ButtonRole.AcceptRole)
         self.accepted.connect(dialog.accept)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QWidget
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
 from app.studio.models import Models, ModelStatus
 from app.ui.controls import main_button
 from app.ui.inline_note import wrapped_label
-from app.ui.metrics import GAP
+from app.ui.metrics import GAP, TIGHT
 from engine import Family, ModelDescription
 
 NAMES = {
@@ -25,6 +26,9 @@ PURPOSES = {
 }
 
 
+BESIDE = 220  # pixels that the words need beside the buttons; with fewer they stand above them
+
+
 class FamilyGate(QWidget):
     """A line that is there only while the right model is not."""
 
@@ -39,12 +43,16 @@ class FamilyGate(QWidget):
         self._load.clicked.connect(self._on_load)
         self._choose = QPushButton("Choose a model…", self)
         self._choose.clicked.connect(self.models_requested)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(GAP, GAP, GAP, GAP)
-        layout.setSpacing(GAP)
-        layout.addWidget(self._words, 1)
-        layout.addWidget(self._load, 0, Qt.AlignmentFlag.AlignVCenter)
-        layout.addWidget(self._choose, 0, Qt.AlignmentFlag.AlignVCenter)
+        self._buttons = QHBoxLayout()
+        self._buttons.setSpacing(GAP)
+        self._buttons.addStretch()
+        self._buttons.addWidget(self._load)
+        self._buttons.addWidget(self._choose)
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._row.setContentsMargins(GAP, TIGHT, GAP, TIGHT)
+        self._row.setSpacing(GAP)
+        self._row.addWidget(self._words, 1)
+        self._row.addLayout(self._buttons)
         self.setProperty("panel", True)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
@@ -70,8 +78,7 @@ class FamilyGate(QWidget):
     def _sync(self) -> None:
         self.setVisible(not self.is_open)
         state, found = self._models.state, self._models.found
-        fitting = [each for each in (found.talkers if found else ()) if self._fits(each)]
-        self._offered = fitting[0] if fitting else None
+        self._offered = self._models.fitting(self._family)
         name = NAMES[self._family]
         purpose = f"{PURPOSES[self._family]} needs a {name} model."
         coming = state.description if state.status is ModelStatus.LOADING else None
@@ -88,6 +95,22 @@ class FamilyGate(QWidget):
             self._words.setText(f"{purpose} There is none on this computer yet.")
         self._load.setVisible(self._offered is not None and not loading)
         self._choose.setVisible(not loading)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Put the buttons below the words where both do not fit beside one another."""
+        is_wide = self.width() >= self._buttons.sizeHint().width() + BESIDE + 3 * GAP
+        direction = QBoxLayout.Direction
+        self._row.setDirection(direction.LeftToRight if is_wide else direction.TopToBottom)
+
+    def minimumSizeHint(self) -> QSize:
+        # That with the buttons below, or it could never become that narrow.
+        height = super().minimumSizeHint().height()
+        return QSize(self._buttons.minimumSize().width() + 2 * GAP, height)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._arrange()
+        super().resizeEvent(event)
 
     def _fits(self, description: ModelDescription) -> bool:
         return description.family is self._family

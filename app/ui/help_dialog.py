@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QDialog,
@@ -20,6 +22,8 @@ from app.ui.shortcuts import SHORTCUTS, Context, Shortcut, key_text
 
 SIZE = (960, 700)
 KEYS_WIDTH = 190
+SINGLE_KEYS = 2  # more that begin alike share a cap
+_ARROWS = MappingProxyType({"Left": "←", "Right": "→", "Up": "↑", "Down": "↓"})
 
 
 class HelpDialog(QDialog):
@@ -32,12 +36,11 @@ class HelpDialog(QDialog):
         columns = QHBoxLayout(content)
         columns.setContentsMargins(ROOM, ROOM, ROOM, ROOM)
         columns.setSpacing(2 * ROOM)
-        first, *others = [_group(context) for context in Context]
-        for groups in ([first], others):
+        for contexts in _halves():
             column = QVBoxLayout()
             column.setSpacing(ROOM)
-            for group in groups:
-                column.addWidget(group)
+            for context in contexts:
+                column.addWidget(_group(context))
             column.addStretch(1)
             columns.addLayout(column, 1)
         area = QScrollArea(self)
@@ -55,6 +58,14 @@ class HelpDialog(QDialog):
         row.addWidget(buttons)
         layout.addLayout(row)
         self.resize(*SIZE)
+
+
+def _halves() -> tuple[tuple[Context, ...], tuple[Context, ...]]:
+    """The groups in their order, parted so that the longer column is as short as can be."""
+    groups = tuple(Context)
+    lines = [1 + sum(row.context is context for row in SHORTCUTS) for context in groups]
+    at = min(range(1, len(groups)), key=lambda at: max(sum(lines[:at]), sum(lines[at:])))
+    return groups[:at], groups[at:]
 
 
 def _group(context: Context) -> QWidget:
@@ -81,14 +92,20 @@ def _group(context: Context) -> QWidget:
 
 def _keys(row: Shortcut) -> QWidget:
     """The keys as little caps; ways to write the same key on the number pad are left out."""
+    named = [key_text(key) for key in row.keys if not key.endswith("Enter")]
+    start = named[0].rpartition("+")[0]
+    if len(named) > SINGLE_KEYS and all(name.rpartition("+")[0] == start for name in named):
+        ends = " ".join(
+            _ARROWS.get(end, end) for end in (name.rpartition("+")[2] for name in named)
+        )
+        named = [f"{start}+{ends}"]
     box = QWidget()
     layout = QHBoxLayout(box)
     layout.setContentsMargins(0, 0, 0, 0)
     layout.setSpacing(TIGHT)
-    for key in row.keys:
-        if not key.endswith("Enter"):
-            cap = QLabel(key_text(key))
-            cap.setProperty("key", True)
-            layout.addWidget(cap)
+    for name in named:
+        cap = QLabel(name)
+        cap.setProperty("key", True)
+        layout.addWidget(cap)
     box.setAccessibleName(f"{' or '.join(key_text(key) for key in row.keys)}: {row.what}")
     return box

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from app.core.takes import Take
-from app.ui.controls import main_button
-from app.ui.inline_note import wrapped_label
+from app.ui.banner import Severity
+from app.ui.dialogs import FittedDialog, SaveButtons
+from app.ui.inline_note import InlineNote, wrapped_label
 from app.ui.metrics import GAP, ROOM
 
 WIDTH = 460
 LONGEST_NAME = 200
 
 
-class LockDialog(QDialog):
+class LockDialog(FittedDialog):
     """A name, and what locking means."""
 
     def __init__(self, take: Take, *, has_base_model: bool, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(WIDTH, parent)
         self.setWindowTitle("Lock voice")
-        self.setMinimumWidth(WIDTH)
         self._name = QLineEdit(self)
         self._name.setAccessibleName("Name of the voice")
         self._name.setMaxLength(LONGEST_NAME)
@@ -28,25 +28,30 @@ class LockDialog(QDialog):
         self._name.textChanged.connect(self._on_name)
         label = QLabel("&Name", self)
         label.setBuddy(self._name)
-        words = (
-            "The voice of this take becomes a voice of the library, with its words as transcript. "
-        )
+        words = "The voice of this take becomes a voice of the library"
+        words += ", with its words as transcript. " if take.is_whole else ". "
         words += (
             "It can speak any text with a Base model."
             if has_base_model
             else "No Base model is on this computer yet: the voice is kept, and completed as soon "
             "as one is there."
         )
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel, self)
-        self._lock = main_button("Lock voice", "lock", self)
-        buttons.addButton(self._lock, QDialogButtonBox.ButtonRole.AcceptRole)
-        buttons.accepted.connect(self.accept)
-        buttons.rejected.connect(self.reject)
+        self._part = InlineNote(self)
+        if not take.is_whole:
+            self._part.tell(
+                f"This take breaks off after {take.seconds:.1f} s, so only a part of its words was "
+                "spoken. Only the sound of the voice is kept, without a transcript; for the best "
+                "likeness make the take again to its end first.",
+                Severity.WARNING,
+            )
+        buttons = SaveButtons(self, "Lock voice", "lock")
+        self._lock = buttons.save
         layout = QVBoxLayout(self)
         layout.setContentsMargins(ROOM, ROOM, ROOM, ROOM)
         layout.setSpacing(GAP)
         layout.addWidget(wrapped_label(words, parent=self))
         layout.addWidget(wrapped_label(f"“{take.request.instruct}”", muted=True, parent=self))
+        layout.addWidget(self._part)
         layout.addWidget(label)
         layout.addWidget(self._name)
         layout.addWidget(buttons)

@@ -6,38 +6,43 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from PySide6.QtCore import QSize, QThreadPool, Slot
+from PySide6.QtCore import QEvent, QRect, QSize, QThreadPool, Slot
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QMainWindow, QTabWidget, QVBoxLayout, QWidget
 
 from app.core.settings import Settings, Theme
 from app.core.takes import Take, TakeRequest
 from app.core.voice_record import LibraryVoice
-from app.studio.studio import TABS, Studio
+from app.studio.studio import TAB_FAMILIES, TABS, Studio
 from app.ui.banner import Banner
 from app.ui.clone_tab import NEW, SPEAK, CloneTab
 from app.ui.design_tab import DesignTab
+from app.ui.file_choosers import FileDialogs
 from app.ui.live import LiveTimer
+from app.ui.look_keys import LookKeys
 from app.ui.metrics import GAP, TIGHT
+from app.ui.notice_place import NoticePlace
 from app.ui.settings_panel import SettingsPanel
 from app.ui.speakers_tab import SpeakersTab
 from app.ui.status_strip import StatusStrip
 from app.ui.tab_page import TabPage
 from app.ui.take_viewer import TakeViewer
-from app.ui.takes_panel import TakesPanel
+from app.ui.takes_panel import TakesPanel, take_targets
 from app.ui.theme import Appearance
 from app.ui.transport_bar import TransportBar
+from app.ui.voice_files import SystemVoicePlaces
 from app.ui.voice_filter_memory import VoiceFilterMemory
 from app.ui.voices_panel import VoicesPanel
 from app.ui.window_actions import WindowActions
 from app.ui.window_dialogs import WindowDialogs
 from app.ui.window_drops import dropped
-from app.ui.window_messages import Remedies, WindowMessages, show_folder
+from app.ui.window_messages import Remedies, WindowMessages
 from app.ui.window_panels import WindowPanels, decoded, encoded, shown_together
 from engine.plain_text import one_line
 
 TITLE: Final = "voice studio"
 USUAL_SIZE: Final = QSize(1280, 820)
+USUAL_FRAME: Final = QSize(8, 40)  # what the desktop puts around a window, until that is known
 
 CLONE, SPEAKERS, DESIGN = range(len(TABS))
 
@@ -58,17 +63,22 @@ class MainWindow(QMainWindow):
         super().__init__(parent)
         self._studio = studio
         self._appearance = appearance
+        self._was_active = False
         self.banner = Banner(self)
         self.keys = WindowActions(self)
         self.dialogs = WindowDialogs(studio, self)
-        remedies = Remedies(self.dialogs.show_models, self.dialogs.show_preferences)
+        remedies = Remedies(self._on_models, self.dialogs.show_preferences)
         self.messages = WindowMessages(studio, self.banner, remedies, self)
+        self.look = LookKeys(studio, appearance, self.messages.tell_note, self)
         self.clone = CloneTab(studio, timer, pool)
         self.speakers = SpeakersTab(studio)
         self.design = DesignTab(studio, timer, pool)
-        self.voices = VoicesPanel(studio.voices, studio.sound, studio.deleted)
+        files = FileDialogs(studio.preferences)
+        places = SystemVoicePlaces(files)
+        self.voices = VoicesPanel(studio.voices, studio.sound, studio.deleted, places)
         VoiceFilterMemory(self.voices.filters, studio.preferences)
-        self.takes = TakesPanel(studio.session, studio.speech, studio.sound, timer)
+        targets = take_targets(files)
+        self.takes = TakesPanel(studio.session, studio.speech, studio.sound, timer, targets)
         self.settings = SettingsPanel(studio, TABS[0])
         self.viewer = TakeViewer(studio.session, studio.speech, studio.sound, timer, pool)
         self.transport = TransportBar(studio, self.viewer.chosen_part)
@@ -129,10 +139,6 @@ class MainWindow(QMainWindow):
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(TIGHT)
-        bar = QVBoxLayout()
-        bar.setContentsMargins(GAP, TIGHT, GAP, 0)
-        bar.addWidget(self.banner)
-        column.addLayout(bar)
         column.addWidget(self.panels, 1)
         bar = QVBoxLayout()
         bar.setContentsMargins(GAP, 0, GAP, 0)
@@ -140,6 +146,7 @@ class MainWindow(QMainWindow):
         column.addLayout(bar)
         column.addWidget(self.status)
         self.setCentralWidget(content)
+        NoticePlace(self.banner, content, self.panels.takes)
         self.setAcceptDrops(True)
         self.keys.fill_menu_bar(self.panels.toggles)
         self.keys.voice_menu.aboutToShow.connect(self._fill_voice_menu)
@@ -161,11 +168,17 @@ class MainWindow(QMainWindow):
             new_session=dialogs.ask_for_session,
             open_session=dialogs.show_sessions,
             rename_session=dialogs.ask_to_rename,
-            models=dialogs.show_models,
+            models=self._on_models,
             preferences=dialogs.show_preferences,
             help=dialogs.show_help,
             about=dialogs.show_about,
-            log=lambda: show_folder(self._studio.paths.log),
+            log=lambda: self.messages.show_folder(self._studio.paths.log),
+            take_save=self.takes.save_current,
+            save_starred=self.takes.save_starred,
+            trash=self.voices.actions_of_voices.show_trash,
+            theme=self.look.change_theme,
+            larger=self.look.larger,
+            smaller=self.look.smaller,
             undo=session.undo,
             redo=session.redo,
             large_take=self.takes.view_current,
@@ -178,14 +191,15 @@ class MainWindow(QMainWindow):
         studio = self._studio
         self.clone.box.speak_requested.connect(self.speak)
         self.clone.test_requested.connect(self._on_test)
-        self.clone.design_requested.connect(self._on_design)
         self.speakers.speak_requested.connect(self.speak)
         self.speakers.all_requested.connect(self.speak_with_all)
         self.design.speak_requested.connect(self.speak)
         for tab in (self.clone, self.speakers, self.design):
-            tab.models_requested.connect(self.dialogs.show_models)
+            tab.models_requested.connect(self._on_models)
         self.design.lock_requested.connect(self._on_lock)
         self.takes.lock_requested.connect(self._on_lock)
+        self.takes.text_requested.connect(self._on_text)
+        self.takes.current_changed.connect(self._show_savable)
         self.takes.view_requested.connect(self.viewer.open_take)
         self.takes.current_changed.connect(self.viewer.follow)
         self.viewer.opened.connect(self.panels.make_room)
@@ -197,20 +211,24 @@ class MainWindow(QMainWindow):
         self.voices.clone_requested.connect(self._on_clone)
         self.voices.design_requested.connect(self._on_design)
         self.voices.speak_requested.connect(self._on_speak_with)
-        self.status.models_requested.connect(self.dialogs.show_models)
+        self.status.models_requested.connect(self._on_models)
         self.tabs.currentChanged.connect(self._on_tab)
         studio.session.changed.connect(self._show_session)
+        studio.designing.speak_wished.connect(self._on_speak_with)
         studio.sessions.wanted.connect(self.close)
+        studio.restart_wanted.connect(self.close)
         studio.preferences.changed.connect(self._on_settings)
 
     def _restore(self, settings: Settings) -> None:
         screen = QGuiApplication.primaryScreen()
-        room = screen.availableSize() if screen is not None else USUAL_SIZE
+        room = screen.availableSize() - USUAL_FRAME if screen is not None else USUAL_SIZE
         self.resize(USUAL_SIZE.boundedTo(room))
         if settings.window_geometry:
             self.restoreGeometry(decoded(settings.window_geometry))
         if settings.window_state:
             self.panels.restore(settings.window_state)
+        if settings.tab in TABS:
+            self.tabs.setCurrentIndex(TABS.index(settings.tab))
 
     # What is shown
 
@@ -219,6 +237,12 @@ class MainWindow(QMainWindow):
         session = self._studio.session
         self.setWindowTitle(f"{one_line(session.session.name)} \N{EN DASH} {TITLE}")
         self.keys.show_history(session.undo_label, session.redo_label)
+        self._show_savable()
+
+    @Slot()
+    def _show_savable(self) -> None:
+        starred = any(take.star for take in self._studio.session.takes)
+        self.keys.show_savable(current=self.takes.current is not None, starred=starred)
 
     @Slot(object)
     def _on_settings(self, settings: Settings) -> None:
@@ -238,6 +262,10 @@ class MainWindow(QMainWindow):
 
     def _complete(self, request: TakeRequest) -> TakeRequest:
         return replace(request, sampling=self.settings.sampling, layout=self.settings.layout_choice)
+
+    @Slot()
+    def _on_models(self) -> None:
+        self.dialogs.show_models(TAB_FAMILIES[self.current_tab.tab])
 
     @Slot()
     def _on_speak_key(self) -> None:
@@ -286,6 +314,16 @@ class MainWindow(QMainWindow):
         self.clone.show_face(SPEAK)
         self._show_tab(CLONE)
 
+    @Slot(object)
+    def _on_text(self, take: Take) -> None:
+        """Put the words of a take into the tab that is shown."""
+        tab, session = self.current_tab, self._studio.session
+        if tab is self.clone:
+            self.clone.show_face(SPEAK)
+        tab.box.store()  # what was typed a moment ago would else come back
+        session.set_draft(tab.tab, replace(session.draft(tab.tab), text=take.text))
+        tab.box.focus_text()
+
     @Slot()
     def _fill_voice_menu(self) -> None:
         self.keys.voice_menu.clear()
@@ -293,7 +331,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _on_find(self) -> None:
-        self.panels.voices.show()
+        self.panels.show_voices()
         self.voices.focus_search()
 
     @Slot(object)
@@ -304,7 +342,28 @@ class MainWindow(QMainWindow):
     def _on_theme(self, choice: QAction) -> None:
         self._studio.preferences.update(theme=Theme(choice.data()))
 
+    def _keep_on_screen(self) -> None:
+        """Let no edge lie beyond the screen, the frame of the desktop included."""
+        if self.isMaximized() or self.isFullScreen():
+            return
+        room, frame = self.screen().availableGeometry(), self.frameGeometry()
+        fitting = QRect(frame.topLeft(), frame.size().boundedTo(room.size()))
+        fitting.moveTo(
+            min(max(fitting.x(), room.x()), room.right() + 1 - fitting.width()),
+            min(max(fitting.y(), room.y()), room.bottom() + 1 - fitting.height()),
+        )
+        if fitting != frame:
+            self.resize(fitting.size() - (frame.size() - self.size()))
+            self.move(fitting.topLeft())
+
     # Events
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and not self._was_active:
+            # The frame is known only by now.
+            self._was_active = True
+            self._keep_on_screen()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if dropped(event.mimeData()):
@@ -324,6 +383,8 @@ class MainWindow(QMainWindow):
         for tab in (self.clone, self.speakers, self.design):
             tab.box.store()
         self._studio.preferences.update(
-            window_geometry=encoded(self.saveGeometry()), window_state=self.panels.state
+            window_geometry=encoded(self.saveGeometry()),
+            window_state=self.panels.state,
+            tab=self.current_tab.tab,
         )
         super().closeEvent(event)

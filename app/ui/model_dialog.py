@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
-    QFileDialog,
+    QDialogButtonBox,
     QHBoxLayout,
     QLabel,
     QProgressBar,
@@ -20,18 +20,25 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.models import FoundModels
+from app.core.models import FoundCodec, FoundModels, UnusableFile
 from app.studio.models import Models, ModelState, ModelStatus
 from app.studio.preferences import SettingsKeeper
 from app.ui.banner import Severity
 from app.ui.controls import main_button
+from app.ui.file_choosers import (
+    ChooseFile,
+    FileDialogs,
+    model_file_chooser,
+    model_folder_chooser,
+)
+from app.ui.folder_watch import FolderWatch
 from app.ui.inline_note import InlineNote, wrapped_label
 from app.ui.labels import ElidedLabel
 from app.ui.metrics import GAP, ROOM
 from app.ui.model_rows import ModelRows, describe
 from app.ui.model_words import loading_sentence
 from app.ui.no_models import NoModels
-from engine import ModelPair
+from engine import Family, ModelDescription, ModelPair
 from engine.cli.console import readable_bytes
 from engine.plain_text import one_line
 
@@ -39,9 +46,6 @@ SIZE: Final = (860, 560)
 STEPS: Final = 1000  # of the progress bar
 SHOWN_FAULTS: Final = 3
 DETAIL_LINES: Final = 4
-
-ChoosePath: TypeAlias = Callable[[QWidget], Path | None]
-"""Lets the user choose a file or folder; None when they changed their mind."""
 
 
 class ModelDialog(QDialog):
@@ -51,22 +55,29 @@ class ModelDialog(QDialog):
         self,
         models: Models,
         settings: SettingsKeeper,
-        choose_folder: ChoosePath | None = None,
-        choose_file: ChoosePath | None = None,
+        family: Family | None = None,
+        choose_folder: ChooseFile | None = None,
+        choose_file: ChooseFile | None = None,
         parent: QWidget | None = None,
     ) -> None:
+        """`family` is what somebody wants to do now: its best model is chosen at first."""
         super().__init__(parent)
         self.setWindowTitle("Models")
         self._models = models
         self._settings = settings
-        self._choose_folder = choose_folder or ask_for_folder
-        self._choose_file = choose_file or ask_for_model
+        files = FileDialogs(settings, models.folders[0])
+        self._choose_folder = choose_folder or model_folder_chooser(files)
+        self._choose_file = choose_file or model_file_chooser(files)
+        self._family = family
         self._waits = False  # for what was loaded from here
+        self._seen: frozenset[Path] | None = None  # before the look that was asked for
+        self._watch = FolderWatch(self)
         self._rows = ModelRows(self)
         self._detail = wrapped_label(muted=True, parent=self)
         self._codec = QComboBox(self)
         self._faults = InlineNote(self)
         self._problem = InlineNote(self)
+        self._news = InlineNote(self)
         self._sentence = ElidedLabel(parent=self)
         self._bar = QProgressBar(self)
         self._open = QPushButton("Open file…", self)
@@ -75,11 +86,19 @@ class ModelDialog(QDialog):
         self._load = main_button("Load", "model", self)
         self._close = QPushButton("Close", self)
         self._pages = QStackedWidget(self)
-        self._empty = NoModels(self)
+        self._empty = NoModels(parent=self)
         self._build()
         self._connect()
         self._show_found()
         self._show_state(models.state)
+        if family is not None:
+            self.prefer(family)
+
+    def prefer(self, family: Family) -> None:
+        """Choose the best model of a family, or the one of it that is loaded."""
+        self._family = family
+        self._empty.ask_for(family)
+        self._choose_first()
 
     # Building
 
@@ -98,6 +117,7 @@ class ModelDialog(QDialog):
         self._add.setToolTip("Look for models in one more folder from now on")
         self._look.setToolTip("Look into the folders again")
         self._close.setAutoDefault(False)
+        self._load.setDefault(True)
         caption = QLabel("Tokenizer", self)
         caption.setBuddy(self._codec)
         codec = QHBoxLayout()
@@ -122,13 +142,16 @@ class ModelDialog(QDialog):
         for button in (self._open, self._add, self._look):
             buttons.addWidget(button)
         buttons.addStretch(1)
-        buttons.addWidget(self._close)
-        buttons.addWidget(self._load)
+        ends = QDialogButtonBox(self)  # in the order of the system
+        ends.addButton(self._load, QDialogButtonBox.ButtonRole.AcceptRole)
+        ends.addButton(self._close, QDialogButtonBox.ButtonRole.RejectRole)
+        buttons.addWidget(ends)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(ROOM, ROOM, ROOM, ROOM)
         layout.setSpacing(GAP + 2)
         layout.addWidget(self._pages, 1)
         layout.addWidget(self._faults)
+        layout.addWidget(self._news)
         layout.addWidget(self._problem)
         layout.addLayout(progress)
         layout.addLayout(buttons)
@@ -142,9 +165,10 @@ class ModelDialog(QDialog):
         self._open.clicked.connect(self._on_open)
         self._add.clicked.connect(self._on_add)
         self._empty.folder_requested.connect(self._on_add)
-        self._look.clicked.connect(self._models.look)
+        self._look.clicked.connect(self._on_look)
+        self._watch.changed.connect(self._models.look)
         self._codec.activated.connect(self._enable)
-        self._models.found_changed.connect(self._show_found)
+        self._models.found_changed.connect(self._on_found)
         self._models.changed.connect(self._show_state)
         self._models.looking_changed.connect(self._show_found)
         self._models.problem.connect(self._on_problem)
@@ -160,14 +184,46 @@ class ModelDialog(QDialog):
         if found is None:
             found = FoundModels(self._models.folders, (), (), ())
         self._rows.show_found(found)
-        pair = self._models.state.pair
+        self._show_loaded()
         if self._rows.talker is None:
-            self._rows.choose(None if pair is None else pair.talker)
+            self._choose_first()
         self._empty.show_folders(self._models.folders, looking=looking)
+        appeared = bool(found.talkers) and self._pages.currentIndex() == 1
         self._pages.setCurrentIndex(0 if found.talkers else 1)
+        self._add.setVisible(bool(found.talkers))  # the other page offers the same
+        if appeared:
+            self._rows.setFocus()
+        # A file that is still being written has no right contents yet.
+        unready = (file.path for file in found.unusable)
+        self._watch.watch((*self._models.folders, *unready))
         self._show_codecs(found)
         self._show_faults(found)
         self._on_chosen()
+
+    @Slot(object)
+    def _on_found(self, found: FoundModels) -> None:
+        self._show_found()
+        seen, self._seen = self._seen, None
+        if seen is not None:
+            new = sorted(path.name for path in _paths(found) - seen)
+            folders = " and ".join(str(folder) for folder in self._models.folders)
+            news = f"New: {', '.join(new)}." if new else f"Nothing new in {folders}."
+            self._news.tell(one_line(news))
+
+    def _choose_first(self) -> None:
+        pair, family = self._models.state.pair, self._family
+        known = self._models.state.description
+        if family is not None and (known is None or known.family is not family):
+            fitting = self._models.fitting(family)
+            if fitting is not None:
+                self._rows.choose(fitting.path)
+                return
+        self._rows.choose(None if pair is None else pair.talker)
+
+    def _show_loaded(self) -> None:
+        state = self._models.state
+        loaded = state.status is ModelStatus.LOADED and state.pair is not None
+        self._rows.mark_loaded(state.pair.talker if loaded and state.pair is not None else None)
 
     def _show_codecs(self, found: FoundModels) -> None:
         talker = self._rows.talker
@@ -195,6 +251,7 @@ class ModelDialog(QDialog):
     @Slot(object)
     def _show_state(self, state: ModelState) -> None:
         loading = state.status is ModelStatus.LOADING
+        self._show_loaded()
         self._load.setText("Cancel loading" if loading else "Load")
         self._sentence.setText(loading_sentence(state) if loading else "")
         self._bar.setVisible(loading)
@@ -242,6 +299,13 @@ class ModelDialog(QDialog):
             self._models.load(ModelPair(talker.path, Path(codec)))
 
     @Slot()
+    def _on_look(self) -> None:
+        found = self._models.found
+        self._seen = frozenset() if found is None else _paths(found)
+        self._news.tell("")
+        self._models.look()
+
+    @Slot()
     def _on_open(self) -> None:
         path = self._choose_file(self)
         if path is not None:
@@ -261,15 +325,10 @@ class ModelDialog(QDialog):
         self._problem.tell(str(error), Severity.ERROR)
 
 
-def ask_for_folder(parent: QWidget) -> Path | None:
-    """Let the user choose a folder with models."""
-    chosen = QFileDialog.getExistingDirectory(parent, "Choose a folder with models")
-    return Path(chosen) if chosen else None
-
-
-def ask_for_model(parent: QWidget) -> Path | None:
-    """Let the user choose a model file."""
-    chosen, _ = QFileDialog.getOpenFileName(
-        parent, "Open a model", "", "Models (*.gguf);;All files (*)"
+def _paths(found: FoundModels) -> frozenset[Path]:
+    kinds: tuple[Iterable[ModelDescription | FoundCodec | UnusableFile], ...] = (
+        found.talkers,
+        found.codecs,
+        found.unusable,
     )
-    return Path(chosen) if chosen else None
+    return frozenset(file.path for files in kinds for file in files)

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
 from app.core.models import FoundModels
 from app.ui.family_gate import NAMES
+from app.ui.icons import icon
 from app.ui.language_box import language_label
 from engine import ModelDescription
 from engine.cli.console import readable_bytes
@@ -38,7 +40,8 @@ class ModelRows(QTreeWidget):
         self.header().setStretchLastSection(True)
         self.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         self.itemSelectionChanged.connect(self.chosen)
-        self.itemActivated.connect(self._on_activated)
+        # Return is left to the dialog, whose main button loads.
+        self.itemDoubleClicked.connect(self._on_double_click)
 
     @property
     def talker(self) -> ModelDescription | None:
@@ -62,16 +65,27 @@ class ModelRows(QTreeWidget):
         if before is not None:
             self.choose(before.path)
 
+    def mark_loaded(self, path: Path | None) -> None:
+        """Show which one is loaded, if any is."""
+        for item in self._items():
+            is_loaded = item.data(0, PATH) == path
+            name = _name(self._talkers[item.data(0, PATH)])
+            item.setText(0, f"{name} (loaded)" if is_loaded else name)
+            item.setIcon(0, icon("check") if is_loaded else QIcon())
+
     def choose(self, path: Path | None) -> None:
         """Select a talker, the first one if it is not there."""
-        rows = (self.topLevelItem(row) for row in range(self.topLevelItemCount()))
-        items = [item for item in rows if item is not None]
+        items = self._items()
         wanted = [item for item in items if item.data(0, PATH) == path]
         for item in (wanted or items)[:1]:
             self.setCurrentItem(item)
 
+    def _items(self) -> list[QTreeWidgetItem]:
+        rows = (self.topLevelItem(row) for row in range(self.topLevelItemCount()))
+        return [item for item in rows if item is not None]
+
     @Slot()
-    def _on_activated(self) -> None:
+    def _on_double_click(self) -> None:
         self.load_requested.emit()
 
 
@@ -93,12 +107,16 @@ def _cells(talker: ModelDescription) -> tuple[str, ...]:
         "voice_design": "voices from a description",
     }[talker.family]
     return (
-        one_line(talker.name or talker.path.stem),
+        _name(talker),
         f"{talker.size} {NAMES[talker.family]}",
         talker.precision,
         readable_bytes(talker.file_bytes),
         purpose,
     )
+
+
+def _name(talker: ModelDescription) -> str:
+    return one_line(talker.name or talker.path.stem)
 
 
 def _speaker(talker: ModelDescription, name: str) -> str:

@@ -27,7 +27,7 @@ def device_name(device: str) -> str:
 
 
 def speed_text(speed: float) -> str:
-    """How fast speech is made, measured: "1.3x real time"."""
+    """How fast speech is made, measured, with a multiplication sign."""
     digits = 2 if speed < 0.95 else 1 if speed < 9.95 else 0
     return f"{speed:.{digits}f}\N{MULTIPLICATION SIGN} real time"
 

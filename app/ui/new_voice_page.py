@@ -46,7 +46,7 @@ STEPS = (
 
 INVITATION = (
     "Six to fifteen seconds of one person speaking, without music, are enough. Record them, open "
-    "a file (WAV, FLAC, OGG, MP3), or drop one anywhere here."
+    "a file (WAV, FLAC, OGG, MP3, AIFF), or drop one anywhere here."
 )
 
 

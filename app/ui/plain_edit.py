@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QMimeData
+from PySide6.QtCore import QMimeData, QSize
 from PySide6.QtWidgets import QPlainTextEdit, QToolTip
 
 from app.core.text_files import LONGEST_FIELD, too_long_for_field
@@ -13,6 +13,11 @@ class PlainEdit(QPlainTextEdit):
 
     One line of a million characters would keep the window busy for minutes.
     """
+
+    def sizeHint(self) -> QSize:
+        """That of its least height where it has one: it yields, and takes what is left."""
+        hint = super().sizeHint()
+        return QSize(hint.width(), self.minimumHeight() or hint.height())
 
     def insertFromMimeData(self, source: QMimeData) -> None:
         selected = len(self.textCursor().selectedText())

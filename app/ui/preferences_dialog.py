@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 from app.audio.backend import Device
 from app.core.settings import Settings, Theme
 from app.ui.controls import DeviceBox, muted_label
+from app.ui.inline_note import wrapped_label
 from app.ui.metrics import CONTROL, GAP, ROOM
 from engine.plain_text import one_line
 
@@ -90,12 +91,14 @@ class Choices:
     microphones: tuple[Device, ...] = ()
     devices: tuple[tuple[str, str], ...] = (("auto", "Automatic"), ("cpu", "CPU"))
     precisions: tuple[tuple[str, str], ...] = field(default=(("auto", "Automatic"),))
+    own_folder: Path | None = None  # where the studio always looks for models
 
 
 class PreferencesDialog(QDialog):
     """Shows preferences and reports each change."""
 
     changed = Signal(object)  # Preferences
+    restart_requested = Signal()  # so that the size changes now
     refresh_requested = Signal()  # the sound devices; answer with `set_devices`
 
     def __init__(
@@ -112,7 +115,9 @@ class PreferencesDialog(QDialog):
         self._choose_folder = choose_folder
         self._theme = _combo("Theme", [(str(value), label) for value, label in THEMES])
         self._scale = _combo("Size", [(str(scale), f"{scale} %") for scale in SCALES])
-        self._scale_note = muted_label("")
+        self._later = QWidget()
+        self._restart = QPushButton("Restart now")
+        self._own_folder = choices.own_folder
         self._output = DeviceBox("output")
         self._microphone = DeviceBox("microphone")
         self._folders = QListWidget()
@@ -149,7 +154,13 @@ class PreferencesDialog(QDialog):
     def _build(self) -> None:
         look, sound, models = (QGroupBox(name, self) for name in ("Appearance", "Sound", "Models"))
         form = _form(look, ("Theme", self._theme), ("Size", self._scale))
-        form.addRow("", self._scale_note)
+        later = QHBoxLayout(self._later)
+        later.setContentsMargins(0, 0, 0, 0)
+        later.setSpacing(GAP)
+        later.addWidget(muted_label("The size changes when the studio starts again"), 1)
+        later.addWidget(self._restart)
+        self._restart.setToolTip("What is being spoken is stopped, and kept")
+        form.addRow("", self._later)
         _form(sound, ("Output", self._output), ("Microphone", self._microphone))
         self._folders.setAccessibleName("Folders with models")
         self._folders.setFixedHeight(FOLDER_ROWS * (self._folders.fontMetrics().height() + GAP))
@@ -159,7 +170,7 @@ class PreferencesDialog(QDialog):
         folder_buttons.addWidget(self._remove)
         folder_buttons.addStretch(1)
         form = _form(models, ("Compute on", self._device), ("Precision", self._precision))
-        form.addRow(muted_label("Looked for here, and in the studio's own folder:"))
+        form.addRow(self._place_note())
         form.addRow(self._folders)
         form.addRow(folder_buttons)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
@@ -172,7 +183,14 @@ class PreferencesDialog(QDialog):
         layout.addStretch(1)
         layout.addWidget(buttons)
 
+    def _place_note(self) -> QLabel:
+        own = f", {one_line(str(self._own_folder))}" if self._own_folder is not None else ""
+        note = wrapped_label(f"Looked for in the studio's own folder{own}, and here:", muted=True)
+        note.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        return note
+
     def _connect(self) -> None:
+        self._restart.clicked.connect(self.restart_requested)
         self._theme.activated.connect(self._on_changed)
         self._scale.activated.connect(self._on_changed)
         self._device.activated.connect(self._on_changed)
@@ -203,11 +221,7 @@ class PreferencesDialog(QDialog):
 
     @Slot()
     def _show_note(self) -> None:
-        later = self._preferences.scale != self._scale_at_start
-        self._scale_note.setText(
-            "The size changes when the studio is started again" if later else ""
-        )
-        self._scale_note.setVisible(later)
+        self._later.setVisible(self._preferences.scale != self._scale_at_start)
         self._remove.setEnabled(bool(self._folders.selectedItems()))
 
     @Slot()

@@ -7,14 +7,16 @@ from PySide6.QtGui import QColor, QHideEvent, QPalette, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.audio.recorder_state import RecorderState, RecorderStatus
+from app.audio.survey import SurveyState
 from app.studio.sound import Sound
 from app.ui.banner import Severity
 from app.ui.colours import Colours
-from app.ui.controls import DeviceBox, main_button
+from app.ui.controls import DeviceBox, main_button, tool_button
 from app.ui.icons import icon, icon_pixmap
 from app.ui.inline_note import InlineNote, wrapped_label
 from app.ui.meter import MeterView
 from app.ui.metrics import GAP, ICON, scaled_font
+from app.ui.microphone_list import MicrophoneList
 from app.ui.reading_card import ReadingCardView
 from app.ui.recorder_words import elapsed, missing_microphone, noise_words
 from app.ui.shortcuts import with_key
@@ -36,6 +38,8 @@ class RecorderPanel(QWidget):
         self._sound = sound
         self._listens = False
         self._device = DeviceBox("microphone", self)
+        self._compare = tool_button("waveform", "Show the level of every microphone", self)
+        self._microphones = MicrophoneList(self)
         self._meter = MeterView(parent=self)
         self._noise = wrapped_label(muted=True, parent=self)
         self._count_in = QCheckBox("Count in 3-2-1", self)
@@ -47,11 +51,14 @@ class RecorderPanel(QWidget):
         self._build()
         self._device.chosen.connect(self._on_device)
         self._device.refresh_requested.connect(sound.look_for_devices)
+        self._compare.toggled.connect(self._on_compare)
+        self._microphones.chosen.connect(self._on_device)
         self._missing.look_again.connect(sound.look_for_devices)
         self._meter.clip_reset.connect(sound.reset_clip)
         self._record.clicked.connect(self.toggle)
         sound.devices_changed.connect(self._show_devices)
         sound.recorder_moved.connect(self._show_state)
+        sound.surveyed.connect(self._show_survey)
         sound.recorded.connect(self._on_recorded)
         sound.counted.connect(self.card.set_count)
         self._show_devices()
@@ -80,6 +87,9 @@ class RecorderPanel(QWidget):
         device.setSpacing(GAP)
         device.addWidget(caption)
         device.addWidget(self._device, 1)
+        device.addWidget(self._compare)
+        self._compare.setCheckable(True)
+        self._microphones.hide()
         room = QHBoxLayout()
         room.setSpacing(GAP)
         room.addWidget(self._noise, 1)
@@ -93,6 +103,7 @@ class RecorderPanel(QWidget):
         works.setContentsMargins(0, 0, 0, 0)
         works.setSpacing(GAP)
         works.addLayout(device)
+        works.addWidget(self._microphones)
         works.addWidget(self._meter)
         works.addLayout(room)
         works.addWidget(self._note)
@@ -112,11 +123,29 @@ class RecorderPanel(QWidget):
         self._works.setVisible(bool(inputs))
         self._missing.setVisible(not inputs)
         self._missing.explain(self._sound.unavailable)
+        self._compare.setVisible(len(inputs) > 1)
+        if len(inputs) < 2:
+            self._compare.setChecked(False)
+        self._show_microphones()
         if inputs and self.isVisible() and not self._listens:
             self._listen(True)
 
+    def _show_microphones(self) -> None:
+        """Mark the one that is heard; before that, the one that was chosen."""
+        if not self._compare.isChecked():
+            return
+        inputs, state = self._sound.inputs, self._sound.recorder_state
+        default = next((one.id for one in inputs if one.is_default), "")
+        chosen = state.device.id if state.device is not None else self._sound.input or default
+        self._microphones.set_devices(inputs, chosen)
+
+    @Slot(object)
+    def _show_survey(self, survey: SurveyState) -> None:
+        self._microphones.show_levels(self._sound.levels, survey.refused)
+
     @Slot(object)
     def _show_state(self, state: RecorderState) -> None:
+        self._show_microphones()
         self._meter.show_levels(state.levels)
         self._meter.set_clipped(state.has_clipped)
         self._meter.set_noise_floor(state.noise_floor)
@@ -129,6 +158,7 @@ class RecorderPanel(QWidget):
         self._dress_clock(recording)
         self._dress_button(counting > 0, recording)
         self._device.setEnabled(not recording and not counting)
+        self._microphones.setEnabled(not recording and not counting)
         self._count_in.setEnabled(not recording and not counting)
 
     def _dress_clock(self, recording: bool) -> None:
@@ -172,6 +202,13 @@ class RecorderPanel(QWidget):
         self._listens = on
         self._sound.monitor(on)
 
+    @Slot(bool)
+    def _on_compare(self, checked: bool) -> None:
+        self._show_microphones()
+        self._microphones.setVisible(checked)
+        self._microphones.clear()
+        self._sound.survey(checked and self.isVisible())
+
     @Slot(object)
     def _on_device(self, device_id: str | None) -> None:
         self._sound.set_input(device_id)
@@ -185,9 +222,12 @@ class RecorderPanel(QWidget):
         super().showEvent(event)
         if not event.spontaneous() and self._sound.inputs:
             self._listen(True)
+            self._sound.survey(self._compare.isChecked())
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
+        if not event.spontaneous():
+            self._sound.survey(False)
         if not event.spontaneous() and not self._sound.is_recording:
             self._listen(False)
 

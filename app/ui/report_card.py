@@ -136,6 +136,7 @@ class _Line(QWidget):
         colours = Colours.of(self.palette())
         colour = {
             Verdict.GOOD: colours.good,
+            Verdict.FAIR: colours.info,
             Verdict.LOOK: colours.warning,
             Verdict.BAD: colours.danger,
         }[self._verdict]

@@ -21,6 +21,7 @@ class Verdict(Enum):
     """How good one aspect is: a word and a picture."""
 
     GOOD = ("Good", "check")
+    FAIR = ("Fair", "info")
     LOOK = ("Look", "warning")
     BAD = ("Bad", "error")
 
@@ -93,7 +94,7 @@ def _length(report: AudioReport) -> ReportRow:
         return ReportRow(Aspect.LENGTH, Verdict.LOOK, sentence)
     if GOOD_FROM <= seconds <= GOOD_TO:
         return ReportRow(Aspect.LENGTH, Verdict.GOOD, f"{seconds:.1f} s.")
-    return ReportRow(Aspect.LENGTH, Verdict.GOOD, f"{seconds:.1f} s works; {best}.")
+    return ReportRow(Aspect.LENGTH, Verdict.FAIR, f"{seconds:.1f} s works; {best}.")
 
 
 def _level(report: AudioReport, found: Found) -> ReportRow:

@@ -59,9 +59,11 @@ class SavePanel(QWidget):
         self._language.addItem("Any language", ANY_LANGUAGE)
         for language in sorted(card.language for card in READING_CARDS):
             self._language.addItem(language_label(language), language)
-        self._consent_name.setAccessibleName("Your name")
-        self._consent_name.setPlaceholderText("Your name")
-        self._consent_name.setToolTip("Who says so; it is kept with the voice, with the date")
+        self._consent_name.setAccessibleName("Who agreed")
+        self._consent_name.setPlaceholderText("The speaker's name")
+        self._consent_name.setToolTip(
+            "Whose voice it is; the name is kept with the voice, with the date"
+        )
         self._save.setToolTip("Keep the voice in the library")
         self._cancel.setToolTip("Stop what is being done; the draft stays")
         grid = QGridLayout()
@@ -79,7 +81,7 @@ class SavePanel(QWidget):
             grid.addWidget(label, row, 0)
             grid.addWidget(field, row, 1)
         grid.addWidget(self._consent_text, len(fields), 1)
-        who = QLabel("Given by", self)
+        who = QLabel("Who agreed", self)
         who.setBuddy(self._consent_name)
         grid.addWidget(who, len(fields) + 1, 0)
         grid.addWidget(self._consent_name, len(fields) + 1, 1)
@@ -113,7 +115,7 @@ class SavePanel(QWidget):
         if self._consent_name.text().strip() != state.consent_name.strip():
             self._consent_name.setText(state.consent_name)
         self._busy.set_busy(state.busy)
-        self._cancel.setVisible(bool(state.busy))
+        self._cancel.setVisible(bool(state.busy) and state.can_stop)
         self._missing.tell("" if state.busy else state.missing)
         self._save.setEnabled(state.can_save and not state.busy)
         self._save.setAccessibleDescription(state.missing)

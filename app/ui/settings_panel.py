@@ -8,9 +8,8 @@ from typing import Final
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import (
     QComboBox,
-    QFrame,
     QLabel,
-    QScrollArea,
+    QSizePolicy,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -27,6 +26,7 @@ from app.ui.inline_note import wrapped_label
 from app.ui.language_box import LanguageBox
 from app.ui.metrics import CAPTION, GAP, ROOM, TIGHT, scaled_font
 from app.ui.sampling_knobs import SamplingKnobs
+from app.ui.scroll_column import ScrollColumn
 from app.ui.seed_box import GREATEST, SeedBox
 from app.ui.segments import SegmentedSwitch
 from engine import Layout, ModelDescription, Sampling, random_seed
@@ -36,6 +36,7 @@ PRESETS: Final = (
     (Preset.NATURAL, "Natural", "As the model was published."),
     (Preset.WILD, "Wild", "Livelier; takes differ more, and more of them fail."),
 )
+LEAST_HEIGHT: Final = 100
 BY_HAND: Final = "The knobs under Advanced were turned by hand."
 LAYOUTS: Final = (
     (Layout.AUTO, "As the model was trained"),
@@ -127,9 +128,10 @@ class SettingsPanel(QWidget):
         folded.addWidget(self._knobs)
         folded.addLayout(_captioned("Text layout", self._layout_box))
 
-        content = QWidget(self)
-        rows = QVBoxLayout(content)
-        rows.setContentsMargins(ROOM - TIGHT, GAP, ROOM - TIGHT, ROOM)
+        area = ScrollColumn(LEAST_HEIGHT, keeps_bar=True, parent=self)
+        area.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
+        rows = area.column
+        rows.setContentsMargins(ROOM - TIGHT, GAP, 0, ROOM)
         rows.setSpacing(ROOM)
         rows.addLayout(_captioned("Language", self._language))
         rows.addLayout(_captioned("Variation", self._presets, self._preset_note))
@@ -138,11 +140,10 @@ class SettingsPanel(QWidget):
         rows.addWidget(self._unfold, 0, Qt.AlignmentFlag.AlignLeft)
         rows.addWidget(self._advanced)
         rows.addStretch(1)
-        area = QScrollArea(self)
-        area.setWidget(content)
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # As wide as with the knobs, or all would move when they are unfolded.
+        margins = rows.contentsMargins()
+        knobs = self._advanced.minimumSizeHint().width() + margins.left() + margins.right()
+        area.setMinimumWidth(knobs + area.verticalScrollBar().sizeHint().width())
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(area)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtCore import QSignalBlocker, Signal, Slot
 from PySide6.QtWidgets import (
     QButtonGroup,
     QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -26,10 +25,13 @@ from app.ui.columns import ColumnLayout
 from app.ui.family_gate import FamilyGate
 from app.ui.inline_note import wrapped_label
 from app.ui.metrics import GAP, HEADING, ROOM, TARGET, TIGHT, scaled_font
+from app.ui.scroll_column import ScrollColumn
 from app.ui.speech_box import SpeechBox
+from app.ui.tab_names import TAB_TITLES
 from engine import Family
 
 TAB = "speakers"
+LEAST_HEIGHT = 24  # of what stands above the text
 MANY = 12  # speakers from which on a search field helps
 MANNERS = ("whispering", "cheerfully and fast", "slowly and seriously", "close to tears")
 
@@ -38,7 +40,7 @@ class SpeakersTab(QWidget):
     """Cards for the speakers, how to say it, and the text."""
 
     tab = TAB
-    title = "Speakers"
+    title = TAB_TITLES[TAB]
 
     models_requested = Signal()
     speak_requested = Signal(int)  # takes
@@ -69,11 +71,13 @@ class SpeakersTab(QWidget):
     def request(self) -> TakeRequest | None:
         """What to say with the chosen speaker; None when something is missing, which is told."""
         draft = self._studio.session.draft(TAB)
+        if not self._box.has_text():
+            return None
         if not self._gate.is_open:
-            self._box.tell("Load a model with speakers first.")
+            self._box.need_model()
         elif not self._is_known(draft.speaker):
             self._box.tell("Choose a speaker first.")
-        elif self._box.has_text():
+        else:
             return self._request_with(draft.speaker)
         return None
 
@@ -123,20 +127,15 @@ class SpeakersTab(QWidget):
         head.addStretch(1)
         head.addWidget(self._search)
         head.addWidget(self._all)
-        area = QScrollArea(self._people)
-        self._grid = QWidget(area)
+        self._grid = QWidget(self._people)
         self._flow = ColumnLayout(self._grid, GAP)
-        area.setWidgetResizable(True)
-        area.setFrameShape(QScrollArea.Shape.NoFrame)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        area.setWidget(self._grid)
         self._nobody = wrapped_label("No speaker has this name.", muted=True, parent=self._people)
         people = QVBoxLayout(self._people)
         people.setContentsMargins(0, 0, 0, 0)
         people.setSpacing(GAP)
         people.addLayout(head)
         people.addWidget(self._nobody)
-        people.addWidget(area, 1)
+        people.addWidget(self._grid)
         self._manner = QLineEdit(self)
         self._manner.setAccessibleName("How to say it")
         self._manner.setPlaceholderText("How to say it, for example: whispering, with a smile")
@@ -164,9 +163,10 @@ class SpeakersTab(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(ROOM, GAP, ROOM, GAP)
         layout.setSpacing(GAP)
-        layout.addWidget(self._gate)
-        layout.addWidget(self._people, 1)
-        layout.addWidget(self._manners)
+        above = ScrollColumn(LEAST_HEIGHT, parent=self)
+        for widget in (self._gate, self._people, self._manners):
+            above.column.addWidget(widget)
+        layout.addWidget(above)
         layout.addWidget(self._manner)
         layout.addWidget(self._no_manner)
         layout.addWidget(self._box, 1)

@@ -14,6 +14,7 @@ from app.ui.resources import resource_path
 #   field = true                              on frames that look like a text field
 #   strip = true, current = true              on the strips of a list that can be chosen
 #   muted = true                              on labels of second rank
+#   tone = warning                            on labels that doubt something
 #   key = true                                on labels that show a key
 TEMPLATE = Template("""
 QToolTip { background: $raised; color: $text; border: 1px solid $edge; padding: 4px 6px; }
@@ -26,6 +27,7 @@ QFrame[strip="true"][current="true"] { border-color: $edge; background: $raised;
 QFrame[strip="true"]:focus { border: 2px solid $accent; }
 QLabel { background: transparent; }
 QLabel[muted="true"] { color: $muted; }
+QLabel[tone="warning"] { color: $warning; }
 QLabel:disabled { color: $disabled; }
 QLabel[key="true"] {
     background: $raised; border: 1px solid $edge; border-radius: 4px; padding: 2px 7px;
@@ -47,6 +49,8 @@ QToolButton:focus { padding: 0 3px; min-width: ${focused_tool}px; }
 QPushButton:disabled, QToolButton:disabled {
     color: $disabled; background: $surface; border-color: $line;
 }
+/* The system's pictures are made for its own colours. */
+QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QPushButton[kind="main"] { background: $accent; color: $on_accent; border-color: $accent; }
 QPushButton[kind="main"]:hover { background: $accent_hover; border-color: $accent_hover; }
 QPushButton[kind="main"]:focus { border: 2px solid $text; }

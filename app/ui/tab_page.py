@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
-LEAST_HEIGHT = 220
+LEAST_HEIGHT = 196
 
 
 class TabPage(QScrollArea):

@@ -34,6 +34,7 @@ class TakeList(QScrollArea):
         self._following = following
         self._strips: tuple[TakeStrip, ...] = ()
         self._is_chained = True  # Tab goes through the strips from top to bottom
+        self._to_reveal: TakeStrip | None = None
         self._content = QWidget(self)
         self._content.installEventFilter(self)
         self._column = QVBoxLayout(self._content)
@@ -96,12 +97,20 @@ class TakeList(QScrollArea):
         """Scroll until a strip is seen."""
         self.ensureWidgetVisible(strip)
 
+    def reveal_soon(self, strip: TakeStrip) -> None:
+        """Scroll there when all strips have found their places."""
+        self._to_reveal = strip
+        self._soon.start()
+
     @Slot()
     def _settle(self) -> None:
         """What is due once after all that happens at the same time: takes come in dozens."""
         if not self._is_chained:
             self._is_chained = True
             self._chain_focus()
+        if self._to_reveal in self._strips:
+            self.reveal(self._to_reveal)
+        self._to_reveal = None
         self.furnish()
 
     @Slot()

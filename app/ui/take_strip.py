@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from PySide6.QtCore import QEvent, QMimeData, QPointF, Qt, QUrl, Signal, Slot
-from PySide6.QtGui import QDrag, QFocusEvent, QKeyEvent, QMouseEvent
+from PySide6.QtGui import QDrag, QFocusEvent, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
@@ -31,8 +31,9 @@ from app.ui.time_axis import clock
 from app.ui.waveform import WaveformView
 from engine import Family
 
-WORDS_WIDTH = 190
-NOTE_WIDTH = 130
+WORDS_WIDTHS = (120, 190)  # in a narrow strip and in a wide one
+NOTE_WIDTHS = (90, 130)
+NARROW = 760
 LONGEST_NOTE = 2000
 BADGES: Final = MappingProxyType(
     {
@@ -43,6 +44,7 @@ BADGES: Final = MappingProxyType(
 )
 """What is said of takes that did not end by themselves, in short and in a sentence."""
 SPEAKING: Final = "Speaking"
+WAITING: Final = "Waiting"
 
 
 class DragGrip(QToolButton):
@@ -90,6 +92,7 @@ class TakeStrip(QFrame):
     note_changed = Signal(str, str)
     again_requested = Signal(str, bool)  # id, with a new seed
     save_requested = Signal(str)
+    text_requested = Signal(str)  # its text, to be used again
     trash_requested = Signal(str)
     lock_requested = Signal(str)
     view_requested = Signal(str)  # large, or small again
@@ -100,6 +103,7 @@ class TakeStrip(QFrame):
         super().__init__(parent)
         self._take = take
         self._is_live = False
+        self._waits = False
         self._is_playing = False
         self._file = ""
         self._wave = WaveformView(timer, compact=True, parent=self)
@@ -143,6 +147,7 @@ class TakeStrip(QFrame):
     def set_live(self, is_live: bool, expected: float = 0.0) -> None:
         """Say that the take is being made and will take about `expected` seconds."""
         self._is_live = is_live
+        self._waits = False
         self._wave.set_expected(int(expected * self._take.sample_rate) if is_live else 0)
         for button in (self._star, self._again, self._more, self._save):
             button.setEnabled(not is_live)
@@ -162,9 +167,12 @@ class TakeStrip(QFrame):
         self._lock.setVisible(take.family is Family.VOICE_DESIGN)
         self._show_details()
 
-    def show_progress(self, seconds: float) -> None:
-        """Say how many seconds there are while the take is made."""
-        self._length.setText(clock(seconds))
+    def show_progress(self, seconds: float, *, waits: bool = False) -> None:
+        """Say how many seconds there are while the take is made, or that it waits for its turn."""
+        self._length.setText("" if waits else clock(seconds))
+        if waits != self._waits:
+            self._waits = waits
+            self._show_details()
 
     def show_playing(self, is_playing: bool, position: int | None) -> None:
         """Show whether this take is heard, and where."""
@@ -194,7 +202,7 @@ class TakeStrip(QFrame):
         self._length.setAccessibleName("Length")
         self._badge = muted_label(parent=self)
         self._badge.setFont(scaled_font(self._badge, CAPTION))
-        badges = [badge for badge, _ in BADGES.values()] + [SPEAKING]
+        badges = [badge for badge, _ in BADGES.values()] + [SPEAKING, WAITING]
         metrics = self._badge.fontMetrics()
         self._length.setMinimumWidth(max(metrics.horizontalAdvance(badge) for badge in badges))
         self._star = tool_button("star", with_key("Star", "take-star"), self)
@@ -204,7 +212,6 @@ class TakeStrip(QFrame):
         self._note.setPlaceholderText("Note")
         self._note.setAccessibleName("Note on this take")
         self._note.setMaxLength(LONGEST_NOTE)
-        self._note.setFixedWidth(NOTE_WIDTH)
         self._note.editingFinished.connect(self._on_note)
         self._again = tool_button("dice", "Make it again with a new seed", self)
         self._again.clicked.connect(lambda: self.again_requested.emit(self._take.id, True))
@@ -222,10 +229,9 @@ class TakeStrip(QFrame):
         words.setSpacing(0)
         words.addWidget(self._words)
         words.addWidget(self._details)
-        holder = QWidget(self)
+        holder = self._holder = QWidget(self)
         holder.setLayout(words)
         words.setContentsMargins(0, 0, 0, 0)
-        holder.setFixedWidth(WORDS_WIDTH)
         figures = QVBoxLayout()
         figures.setSpacing(0)
         figures.addWidget(self._length)
@@ -240,6 +246,12 @@ class TakeStrip(QFrame):
         for widget in (self._star, self._note, self._again, self._save, self._grip, self._more):
             layout.addWidget(widget)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        is_wide = event.size().width() >= NARROW
+        self._holder.setFixedWidth(WORDS_WIDTHS[is_wide])
+        self._note.setFixedWidth(NOTE_WIDTHS[is_wide])
+        super().resizeEvent(event)
+
     def _more_button(self) -> QToolButton:
         button = tool_button("more", "More to do with this take", self)
         menu = QMenu(button)
@@ -248,7 +260,15 @@ class TakeStrip(QFrame):
             with_key("Show it large", "take-view"),
             lambda: self.view_requested.emit(self._take.id),
         )
+        menu.addAction(
+            icon("save"),
+            with_key("Save as WAV…", "take-save"),
+            lambda: self.save_requested.emit(self._take.id),
+        )
         menu.addSeparator()
+        menu.addAction(
+            icon("edit"), "Use this text again", lambda: self.text_requested.emit(self._take.id)
+        )
         menu.addAction(
             icon("refresh"),
             "Make it again with the same seed",
@@ -276,6 +296,8 @@ class TakeStrip(QFrame):
         take = self._take
         if self._is_live:
             badge, sentence = SPEAKING, "It is being made."
+            if self._waits:
+                badge, sentence = WAITING, "It is made when its turn comes."
         else:
             self._length.setText(clock(take.seconds))
             badge, sentence = BADGES.get(take.ending, ("", ""))

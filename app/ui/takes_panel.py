@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QApplication,
-    QFileDialog,
     QLabel,
     QPushButton,
     QVBoxLayout,
@@ -17,11 +17,13 @@ from PySide6.QtWidgets import (
 )
 
 from app.audio.player_state import PlayerState, PlayerStatus
-from app.core.names import safe_name
+from app.core.settings import FilePurpose
+from app.core.take_files import saved_name
 from app.core.takes import Take
 from app.studio.session import SessionKeeper
 from app.studio.sound import Sound
 from app.studio.speech import LiveTake, Speech, SpeechState
+from app.ui.file_choosers import FileDialogs
 from app.ui.live import LiveTimer
 from app.ui.metrics import GAP, TIGHT
 from app.ui.shortcuts import key_text, make_action, shortcut
@@ -38,6 +40,16 @@ FORMATS: Final = (
 
 ChooseTarget: TypeAlias = Callable[[QWidget, str], tuple[Path, WavFormat] | None]
 """Asks where to save a WAV of this name, and how."""
+ChooseFolder: TypeAlias = Callable[[QWidget], Path | None]
+"""Asks for the folder to save takes in."""
+
+
+@dataclass(frozen=True)
+class TakeTargets:
+    """How a person says where takes are to be saved."""
+
+    file: ChooseTarget
+    folder: ChooseFolder
 
 
 class TakesPanel(QWidget):
@@ -46,6 +58,7 @@ class TakesPanel(QWidget):
     lock_requested = Signal(object)  # Take
     current_changed = Signal(str)  # the id of the take that the keys work on, or nothing
     view_requested = Signal(str)  # the id of a take to be shown large, or small again
+    text_requested = Signal(object)  # Take whose text is to be used again
 
     def __init__(
         self,
@@ -53,15 +66,16 @@ class TakesPanel(QWidget):
         speech: Speech,
         sound: Sound,
         timer: LiveTimer,
-        choose_target: ChooseTarget | None = None,
+        targets: TakeTargets | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._session, self._speech, self._sound = session, speech, sound
         self._timer = timer
-        self._choose_target = choose_target or ask_for_target
+        self._targets = targets or take_targets(FileDialogs())
         self._strips: dict[str, TakeStrip] = {}
         self._current = ""
+        self._running = ""  # the id of the first take that is being made
         self._shown = PAGE
         self._build()
         session.changed.connect(self._sync)
@@ -105,7 +119,6 @@ class TakesPanel(QWidget):
         layout.addWidget(self._older, 0, Qt.AlignmentFlag.AlignHCenter)
         for name, act in (
             ("take-star", self._star_current),
-            ("take-save", self._save_current),
             ("take-trash", self._trash_current),
         ):
             make_action(name, self).triggered.connect(act)
@@ -153,6 +166,7 @@ class TakesPanel(QWidget):
         strip.note_changed.connect(self._session.set_note)
         strip.again_requested.connect(self._on_again)
         strip.save_requested.connect(self._on_save)
+        strip.text_requested.connect(self._on_text)
         strip.trash_requested.connect(self._on_trash)
         strip.lock_requested.connect(self._on_lock)
         strip.view_requested.connect(self.view_requested)
@@ -160,16 +174,34 @@ class TakesPanel(QWidget):
     @Slot(object)
     def _on_began(self, lives: tuple[LiveTake, ...]) -> None:
         self._sync()
-        focus = QApplication.focusWidget()
-        if focus is None or not self.isAncestorOf(focus):
+        if not self._is_at_work():
             self._choose(lives[-1].take.id)
             self._list.verticalScrollBar().setValue(0)
+            self._running = ""  # it may lie far below by now
+        self._show_live()
 
     @Slot(object)
     def _on_speech(self, _: SpeechState) -> None:
+        self._show_live()
+
+    def _show_live(self) -> None:
+        """Say how far the takes are, and bring the one that is made now into sight."""
+        running = [one.take.id for one in self._speech.running]
         for one in self._speech.live:
             if (strip := self._strips.get(one.take.id)) is not None:
-                strip.show_progress(one.buffer.seconds)
+                strip.show_progress(one.buffer.seconds, waits=one.take.id not in running)
+        first = next(iter(running), "")
+        if first != self._running and not self._is_at_work():
+            # What waited above the last one may be gone by now.
+            strip = self._strips.get(first or self._running)
+            if strip is not None:
+                self._list.reveal_soon(strip)
+        self._running = first
+
+    def _is_at_work(self) -> bool:
+        """Whether somebody does something with a take: then nothing moves by itself."""
+        focus = QApplication.focusWidget()
+        return focus is not None and self.isAncestorOf(focus)
 
     @Slot(str)
     def _on_take_ended(self, _: str) -> None:
@@ -236,7 +268,7 @@ class TakesPanel(QWidget):
         take = self._session.session.take(take_id)
         if take is None:
             return
-        chosen = self._choose_target(self, f"{safe_name(take.label)}.wav")
+        chosen = self._targets.file(self, saved_name(take))
         if chosen is not None:
             self._session.save_as(take, *chosen)
 
@@ -263,8 +295,22 @@ class TakesPanel(QWidget):
             self._session.star(take.id, not take.star)
 
     @Slot()
-    def _save_current(self) -> None:
+    def save_current(self) -> None:
+        """Ask where the chosen take shall be saved."""
         self._on_save(self._current)
+
+    @Slot()
+    def save_starred(self) -> None:
+        """Ask for a folder, and save all starred takes there."""
+        starred = [take for take in self._session.takes if take.star]
+        folder = self._targets.folder(self) if starred else None
+        if folder is not None:
+            self._session.save_all(starred, folder)
+
+    @Slot(str)
+    def _on_text(self, take_id: str) -> None:
+        if (take := self._session.session.take(take_id)) is not None:
+            self.text_requested.emit(take)
 
     @Slot()
     def _trash_current(self) -> None:
@@ -284,15 +330,20 @@ class TakesPanel(QWidget):
             self._list.reveal(strips[at])
 
 
-def ask_for_target(parent: QWidget, name: str) -> tuple[Path, WavFormat] | None:
-    """Ask with the system's dialog where to save a WAV of this name, and in which format."""
+def take_targets(files: FileDialogs) -> TakeTargets:
+    """Ask with the system's dialogs."""
     formats = dict(FORMATS)
-    path, chosen = QFileDialog.getSaveFileName(
-        parent, "Save the take as WAV", name, ";;".join(formats), next(iter(formats))
+
+    def file(parent: QWidget, name: str) -> tuple[Path, WavFormat] | None:
+        asked = files.target(parent, FilePurpose.TAKE, "Save the take as WAV", name, (*formats,))
+        if asked is None:
+            return None
+        target, chosen = asked
+        if target.suffix.lower() != ".wav":
+            target = target.with_name(f"{target.name}.wav")
+        return target, formats.get(chosen, FORMATS[0][1])
+
+    return TakeTargets(
+        file,
+        lambda parent: files.folder(parent, FilePurpose.TAKE, "Save the starred takes in a folder"),
     )
-    if not path:
-        return None
-    target = Path(path)
-    if target.suffix.lower() != ".wav":
-        target = target.with_name(f"{target.name}.wav")
-    return target, formats.get(chosen, FORMATS[0][1])

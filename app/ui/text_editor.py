@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -45,6 +46,7 @@ class SpeechEdit(PlainEdit):
     speak_requested = Signal()
     takes_requested = Signal()
     file_dropped = Signal(object)  # Path of a text file; the owner reads it
+    offer_taken = Signal()  # the link that `offer` shows
     checked = Signal()  # length and warnings are up to date
 
     def __init__(self, estimate: Estimate, check: Check, parent: QWidget | None = None) -> None:
@@ -56,6 +58,17 @@ class SpeechEdit(PlainEdit):
         self._count = QLabel(self)
         self._sign = QLabel(self)
         self._warning = ElidedLabel(parent=self)
+        # Their colours are the style sheet's: it would take others back when the theme changes.
+        self._count.setProperty("muted", True)
+        self._warning.setProperty("tone", "warning")
+        self._offer = QLabel(self)
+        self._offer.setTextFormat(Qt.TextFormat.RichText)
+        self._offer.setTextInteractionFlags(
+            Qt.TextInteractionFlag.LinksAccessibleByMouse
+            | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
+        )
+        self._offer.linkActivated.connect(self._on_offer)
+        self._offer.hide()
         for label in (self._count, self._sign, self._warning):
             label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._pause = QTimer(self)
@@ -88,6 +101,17 @@ class SpeechEdit(PlainEdit):
         cursor.insertText(text)
         self.setTextCursor(cursor)
         self.check_now()
+
+    def offer(self, words: str) -> None:
+        """Show these words as a link below the text, where its warnings are else; "" for none."""
+        self._offer.setText(f'<a href="offer">{html.escape(words)}</a>' if words else "")
+        self._offer.setAccessibleName(words)
+        self._offer.setVisible(bool(words))
+        self._place()
+
+    @Slot()
+    def _on_offer(self) -> None:
+        self.offer_taken.emit()
 
     @Slot()
     def check_now(self) -> None:
@@ -223,11 +247,8 @@ class SpeechEdit(PlainEdit):
     def _dress(self) -> None:
         colours = Colours.of(self.palette())
         font = scaled_font(self, CAPTION)
-        for label, colour in ((self._count, colours.muted), (self._warning, colours.warning)):
+        for label in (self._count, self._warning, self._offer):
             label.setFont(font)
-            palette = label.palette()
-            palette.setColor(label.foregroundRole(), QColor(colour))
-            label.setPalette(palette)
         size = self._count.sizeHint().height()
         self._sign.setPixmap(
             icon_pixmap("warning", size, colours.warning, self.devicePixelRatioF())
@@ -243,10 +264,11 @@ class SpeechEdit(PlainEdit):
         self._count.setGeometry(inside.right() - width - GAP, top, width, height)
         left = inside.left() + GAP
         self._sign.setGeometry(left, top, height, height)
+        room = max(inside.right() - width - 3 * GAP - left, 0)
+        self._offer.setGeometry(left, top, min(self._offer.sizeHint().width(), room), height)
         left += height + TIGHT
-        self._warning.setGeometry(
-            left, top, max(inside.right() - width - 3 * GAP - left, 0), height
-        )
+        room = max(inside.right() - width - 3 * GAP - left, 0)
+        self._warning.setGeometry(left, top, room, height)
 
 
 def _units(text: str) -> int:

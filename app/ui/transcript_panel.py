@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QSignalBlocker, Signal, Slot
+from PySide6.QtCore import QMimeData, QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -27,7 +27,7 @@ LINES = 4
 _MEANINGS = {
     Likeness.BEST: "Best likeness copies the manner of speaking too, and needs every word of the "
     "recording.",
-    Likeness.STEADY: "Steady takes the sound of the voice alone: calmer, and no words are needed.",
+    Likeness.STEADY: "Voice only takes the sound and nothing else: calmer, and needs no words.",
 }
 
 
@@ -45,7 +45,7 @@ class TranscriptPanel(QWidget):
         self._card = ""
         self._likeness = SegmentedSwitch(
             "How the voice is used",
-            ((Likeness.BEST, "Best likeness"), (Likeness.STEADY, "Steady")),
+            ((Likeness.BEST, "Best likeness"), (Likeness.STEADY, "Voice only")),
             self,
         )
         self._meaning = wrapped_label(muted=True, parent=self)
@@ -54,6 +54,7 @@ class TranscriptPanel(QWidget):
         self._transcribe = QPushButton(icon("wand"), "Transcribe", self)
         self._read = QPushButton(icon("open"), "Read from file…", self)
         self._hint = wrapped_label(muted=True, parent=self)
+        self._hint.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._note = InlineNote(self)
         self._build()
         self._likeness.chosen.connect(self._on_likeness)

@@ -115,10 +115,7 @@ class TrimPanel(QWidget):
         self._all.setEnabled(state.range is not None)
         self._wave.set_suggestion(None if state.suggestion is None else Range(*state.suggestion))
         self._show_length(chosen)
-        free = not state.busy
-        self._suggest.setEnabled(
-            free and state.suggestion is not None and state.suggestion != state.range
-        )
+        self._suggest.setEnabled(not state.busy and _is_other(state))
         show_number(self._fade, round(1000 * state.fade_seconds))
         show_number(self._tail, state.tail_seconds)
         self.report.show_state(state)
@@ -216,6 +213,12 @@ class TrimPanel(QWidget):
             self._heard = self._cloning.excerpt()
             self._offset = chosen[0] if chosen is not None else 0
         return self._heard
+
+
+def _is_other(state: CloneState) -> bool:
+    """Whether the suggestion is not what is chosen already."""
+    everything = None if state.buffer is None else (0, state.buffer.length)
+    return state.suggestion is not None and state.suggestion != (state.range or everything)
 
 
 def _pair(caption: str, box: QWidget, parent: QWidget) -> QWidget:

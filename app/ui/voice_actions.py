@@ -8,8 +8,8 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.audio.player_state import PlayerStatus
+from app.core.voice_listing import DamagedVoice
 from app.core.voice_record import LibraryVoice
-from app.core.voices import DamagedVoice
 from app.studio.sound import Sound
 from app.studio.voices import Voices
 from app.ui.blend_dialog import BlendDialog

@@ -7,7 +7,7 @@ from enum import Enum, auto
 from typing import Final
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QHelpEvent, QPainter, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QHelpEvent, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QLineEdit,
@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.core.voice_listing import DamagedVoice
 from app.core.voice_record import LibraryVoice
-from app.core.voices import DamagedVoice
 from app.ui.colours import Colours
 from app.ui.icons import paint_icon
 from app.ui.metrics import CAPTION, CONTROL, GAP, ICON, RADIUS, TARGET, TIGHT
@@ -69,8 +69,8 @@ class RowPlaces:
     star: QRect
 
     @classmethod
-    def of(cls, row: QRect, font: QFont, *, has_more: bool) -> RowPlaces:
-        """In a row of this place; the words leave room for the `more` button if it is shown."""
+    def of(cls, row: QRect, font: QFont, *, has_more: bool, has_star: bool) -> RowPlaces:
+        """In a row of this place; the words leave room for the buttons that are shown."""
         name, caption = QFontMetrics(font).height(), QFontMetrics(caption_font(font)).height()
         side = min(max(name + caption, TARGET), CONTROL + TIGHT)
         dot = QRect(row.left() + GAP, row.center().y() - side // 2 + 1, side, side)
@@ -80,7 +80,8 @@ class RowPlaces:
         )
         more = star.translated(-target, 0)
         left = dot.right() + 1 + GAP
-        width = (more if has_more else star).left() - left - TIGHT
+        end = more.left() if has_more else star.left() if has_star else row.right() - TIGHT
+        width = end - left - TIGHT
         top = row.center().y() - (name + caption) // 2
         words = QRect(left, top, max(width, 0), name)
         return cls(dot, words, QRect(left, top + name, words.width(), caption), more, star)
@@ -111,7 +112,9 @@ class VoiceDelegate(QStyledItemDelegate):
 
     def places(self, index: Index) -> RowPlaces:
         """Where the parts of a row are now."""
-        return RowPlaces.of(self._view.visualRect(index), self._view.font(), has_more=True)
+        return RowPlaces.of(
+            self._view.visualRect(index), self._view.font(), has_more=True, has_star=True
+        )
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         font = self._view.font()
@@ -128,7 +131,9 @@ class VoiceDelegate(QStyledItemDelegate):
         hovered = bool(state & QStyle.StateFlag.State_MouseOver)
         current = self._view.currentIndex() == index
         colours = Colours.of(self._view.palette())
-        places = RowPlaces.of(rect, self._view.font(), has_more=hovered or current)
+        has_more = hovered or current
+        has_star = has_more or (isinstance(row, LibraryVoice) and row.details.favourite)
+        places = RowPlaces.of(rect, self._view.font(), has_more=has_more, has_star=has_star)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self._paint_ground(painter, rect, colours, state)
@@ -181,7 +186,7 @@ class VoiceDelegate(QStyledItemDelegate):
         paint_icon(painter, name, _centred(place, ICON).toRectF(), colour)
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
-        editor = QLineEdit(parent)
+        editor = _NameEditor(parent)
         editor.setMaxLength(LONGEST_NAME)
         editor.setAccessibleName("Name of the voice")
         return editor
@@ -211,6 +216,12 @@ class VoiceDelegate(QStyledItemDelegate):
             return super().helpEvent(event, view, option, index)
         QToolTip.showText(event.globalPos(), TIPS[zone], view)
         return True
+
+
+class _NameEditor(QLineEdit):
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        super().keyPressEvent(event)
+        event.accept()  # a field lets Return pass on to the list, which would speak
 
 
 def caption_font(font: QFont) -> QFont:
@@ -252,7 +263,7 @@ def _paint_words(
     second = colours.danger if damaged else colours.text if is_selected else colours.muted
     for place, text, used, colour in (
         (places.name, shown_name(row), font, colours.text),
-        (places.caption, second_line(row), caption_font(font), second),
+        (places.caption, second_line(row, with_tags=True), caption_font(font), second),
     ):
         painter.setFont(used)
         painter.setPen(QColor(colour))

@@ -11,11 +11,12 @@ from PySide6.QtWidgets import (
     QFrame,
     QLabel,
     QScrollArea,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
 
-from app.core.voice_record import Consent, LibraryVoice, VoiceDetails
+from app.core.voice_record import LibraryVoice, VoiceDetails, VoiceKind
 from app.ui.banner import Severity
 from app.ui.colour_row import ColourRow
 from app.ui.controls import muted_label
@@ -49,8 +50,8 @@ class VoiceDetailsDialog(QDialog):
         self._note.setPlaceholderText("What the voice is good for, where it has been used")
         self._note.setTabChangesFocus(True)
         self._note.setFixedHeight(NOTE_LINES * self._note.fontMetrics().lineSpacing() + 2 * GAP)
-        automatic = voice_colour(replace(details, colour="")).name()
-        self._colour = ColourRow(automatic, details.colour)
+        self._shown_colour = voice_colour(details).name()
+        self._colour = ColourRow(self._shown_colour)
         self._read_only = InlineNote()
         self._buttons = SaveButtons(self)
         self._build()
@@ -62,12 +63,13 @@ class VoiceDetailsDialog(QDialog):
     @property
     def details(self) -> VoiceDetails:
         """What the voice is to be."""
+        before, colour = self._voice.details, self._colour.colour
         return replace(
-            self._voice.details,
+            before,
             tags=self._tags.tags,
             language=self._language.language,
             note=self._note.toPlainText().strip(),
-            colour=self._colour.colour,
+            colour=before.colour if colour == self._shown_colour else colour,
         )
 
     def _build(self) -> None:
@@ -87,14 +89,18 @@ class VoiceDetailsDialog(QDialog):
             column.addWidget(caption)
             column.addWidget(field)
             column.addSpacing(GAP)
+        # Their height is that for their width alone: the hint would leave room at the end.
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
         for label, words in (
             ("Voice", second_line(self._voice)),
             ("Origin", "\n".join(origin_lines(self._voice.details)) or "Not known."),
-            ("Consent", consent_words(self._voice.details.consent)),
+            ("Consent", consent_words(self._voice.details)),
             ("Transcript", self._voice.transcript or "None."),
             ("Folder", str(self._voice.folder)),
         ):
             shown = wrapped_label(words)
+            shown.setSizePolicy(policy)
             shown.setTextInteractionFlags(
                 Qt.TextInteractionFlag.TextSelectableByMouse
                 | Qt.TextInteractionFlag.TextSelectableByKeyboard
@@ -134,10 +140,12 @@ def _caption(text: str) -> QLabel:
     return caption
 
 
-def consent_words(consent: Consent | None) -> str:
+def consent_words(details: VoiceDetails) -> str:
     """Who allowed the use of a voice, and when."""
+    consent = details.consent
     if consent is None:
-        return "None is stored."
+        designed = details.kind is VoiceKind.DESIGNED
+        return "Not needed: it is nobody's voice." if designed else "None is stored."
     lines = [f"“{consent.text}”"] if consent.text else []
     given = ", ".join(filter(None, (consent.name, consent.date[:10])))
     return "\n".join([*lines, *([given] if given else [])]) or "None is stored."

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Protocol
 
 from PySide6.QtCore import QMimeData
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.core.names import safe_name
+from app.core.settings import FilePurpose
 from app.core.voice_export import WORDS
 from app.core.voice_import import SOUNDS
+from app.ui.file_choosers import ALL, FileDialogs
 
 VOICE_FILES = "Voices (*.zip *.spk *.rvq *.txt *.wav voice.json)"
 ARCHIVE = ".zip"
@@ -53,26 +55,27 @@ class VoicePlaces(Protocol):
 class SystemVoicePlaces:
     """`VoicePlaces` with the system's file dialogs."""
 
+    def __init__(self, files: FileDialogs) -> None:
+        self._files = files
+
     def files_to_import(self, parent: QWidget) -> Sequence[Path]:
-        chosen, _ = QFileDialog.getOpenFileNames(
-            parent, "Import voices", "", f"{VOICE_FILES};;All files (*)"
-        )
-        return [Path(path) for path in chosen]
+        kinds = f"{VOICE_FILES};;{ALL}"
+        return self._files.files(parent, FilePurpose.IMPORT, "Import voices", kinds)
 
     def folder_to_import(self, parent: QWidget) -> Path | None:
-        chosen = QFileDialog.getExistingDirectory(parent, "Import a folder of voices")
-        return Path(chosen) if chosen else None
+        return self._files.folder(parent, FilePurpose.IMPORT, "Import a folder of voices")
 
     def target(self, parent: QWidget, kind: ExportKind, name: str) -> Path | None:
+        purpose = FilePurpose.EXPORT
         if kind is not ExportKind.ZIP:
-            chosen = QFileDialog.getExistingDirectory(parent, "Export into a folder")
-            return Path(chosen) if chosen else None
-        chosen, _ = QFileDialog.getSaveFileName(
-            parent, "Export as a zip archive", f"{safe_name(name)}{ARCHIVE}", "Zip (*.zip)"
+            return self._files.folder(parent, purpose, "Export into a folder")
+        proposed = f"{safe_name(name)}{ARCHIVE}"
+        asked = self._files.target(
+            parent, purpose, "Export as a zip archive", proposed, ("Zip (*.zip)",)
         )
-        if not chosen:
+        if asked is None:
             return None
-        path = Path(chosen)
+        path, _ = asked
         return path if path.suffix.lower() == ARCHIVE else path.with_name(f"{path.name}{ARCHIVE}")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from PySide6.QtCore import QEvent, QSignalBlocker, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
@@ -19,13 +19,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.core.voice_listing import VoiceListing
 from app.core.voice_record import ANY_LANGUAGE, VoiceFilter, VoiceKind, VoiceOrder
-from app.core.voices import VoiceListing
 from app.ui.chips import ChipBar
 from app.ui.controls import muted_label
 from app.ui.icons import icon
 from app.ui.language_box import language_label
-from app.ui.metrics import CAPTION, GAP, TIGHT, scaled_font
+from app.ui.metrics import CAPTION, TIGHT, scaled_font
 from app.ui.shortcuts import with_key
 from app.ui.voice_look import KIND_WORDS
 
@@ -36,7 +36,8 @@ ORDERS: Final = (
     (VoiceOrder.LANGUAGE, "By language"),
 )
 CHIP_CHARACTERS: Final = 26
-CHIP_AREA: Final = 190  # greatest height, from which on it scrolls
+ANY_HEIGHT: Final = 1 << 14  # pixels
+CHIP_SHARE: Final = 0.45  # of the height of what the chips stand in, from which on they scroll
 
 
 @dataclass(frozen=True)
@@ -145,8 +146,12 @@ class VoiceFilterBar(QWidget):
         languages = {voice.details.language for voice in listing.voices} - {ANY_LANGUAGE}
         self._languages.set_chips((each, language_label(each)) for each in sorted(languages))
         self._tags.set_chips((tag, chip_label(tag)) for tag in listing.tags)
-        self._captions[self._languages].setVisible(bool(languages))
-        self._captions[self._tags].setVisible(bool(listing.tags))
+        for bar, is_offered in (
+            (self._languages, bool(languages)),
+            (self._tags, bool(listing.tags)),
+        ):
+            bar.setVisible(is_offered)
+            self._captions[bar].setVisible(is_offered)
         self._has_voices = bool(listing.voices or listing.damaged)
         self._take_wanted()
         self._show_chips()
@@ -215,6 +220,10 @@ class VoiceFilterBar(QWidget):
         self._area.setVisible(unfolded)
         self._area.fit()
 
+    def fit_into(self, height: int) -> None:
+        """Leave most of a height for the list, however many chips there are."""
+        self._area.limit(round(height * CHIP_SHARE))
+
 
 class _SearchField(QLineEdit):
     down_pressed = Signal()
@@ -248,10 +257,11 @@ class _SearchField(QLineEdit):
 
 
 class _ChipArea(QScrollArea):
-    """As high as its chips, up to where it begins to scroll."""
+    """As high as its chips, up to a limit from which on it scrolls."""
 
     def __init__(self, widgets: tuple[QWidget, ...], parent: QWidget) -> None:
         super().__init__(parent)
+        self._most = ANY_HEIGHT
         self._content = QWidget()
         self._column = QVBoxLayout(self._content)
         self._column.setContentsMargins(0, 0, 0, TIGHT)
@@ -268,6 +278,12 @@ class _ChipArea(QScrollArea):
         self._timer.setSingleShot(True)
         self._timer.setInterval(0)
         self._timer.timeout.connect(self._fit)
+        self._content.installEventFilter(self)
+
+    def limit(self, most: int) -> None:
+        """Be no higher than this many pixels."""
+        self._most = most
+        self.fit()
 
     def fit(self) -> None:
         """Take the height that is needed, once the layout knows its width."""
@@ -275,11 +291,28 @@ class _ChipArea(QScrollArea):
 
     @Slot()
     def _fit(self) -> None:
-        width = self.viewport().width() - GAP
-        self.setFixedHeight(min(self._column.totalHeightForWidth(width), CHIP_AREA))
+        self._column.invalidate()  # it remembers heights of chips that had no style yet
+        needed = self._column.totalHeightForWidth(self.width())
+        fits = needed <= self._most
+        policy = Qt.ScrollBarPolicy
+        # A bar that is there keeps itself there: it leaves the chips too little width.
+        self.setVerticalScrollBarPolicy(
+            policy.ScrollBarAlwaysOff if fits else policy.ScrollBarAsNeeded
+        )
+        self.setFixedHeight(min(needed, self._most))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._content and event.type() == QEvent.Type.LayoutRequest:
+            self.fit()
+        return super().eventFilter(watched, event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self.fit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.verticalScrollBar().setValue(0)
         self.fit()
 
 

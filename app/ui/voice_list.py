@@ -14,8 +14,8 @@ from PySide6.QtCore import (
     Signal,
 )
 
+from app.core.voice_listing import DamagedVoice
 from app.core.voice_record import LibraryVoice
-from app.core.voices import DamagedVoice
 from app.ui.voice_look import VoiceRow, row_key, shown_name, spoken_description, tooltip
 
 ROW_ROLE: Final = Qt.ItemDataRole.UserRole

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 import unicodedata
-import zlib
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from PySide6.QtGui import QColor
 
+from app.core.voice_colours import shown_colour
+from app.core.voice_listing import DamagedVoice
 from app.core.voice_record import ANY_LANGUAGE, LibraryVoice, Origin, VoiceDetails, VoiceKind
-from app.core.voices import DamagedVoice
 from app.ui.colours import Rgb, contrast
 from app.ui.language_box import language_label
 from engine.plain_text import one_line
@@ -41,21 +40,8 @@ KIND_ICONS: Final[Mapping[VoiceKind, str]] = MappingProxyType(
     }
 )
 NO_DATA: Final = "no voice data yet"
-COLOURS: Final[tuple[tuple[Rgb, str], ...]] = (
-    ("#c9506a", "Red"),
-    ("#c8702f", "Orange"),
-    ("#a5851f", "Ochre"),
-    ("#5d9440", "Green"),
-    ("#2b9487", "Teal"),
-    ("#3f86c6", "Blue"),
-    ("#7a70cf", "Violet"),
-    ("#b45fb0", "Pink"),
-)
-"""Colours for voices, with their names; all of them 3:1 or more on both themes."""
-
 LIGHT_INK, DARK_INK = "#ffffff", "#101316"
 LONGEST_LINE: Final = 300  # characters of a sentence in a tooltip
-_RGB: Final = re.compile(r"#[0-9a-fA-F]{6}")
 
 
 def row_key(row: VoiceRow) -> str:
@@ -69,10 +55,8 @@ def shown_name(row: VoiceRow) -> str:
 
 
 def voice_colour(details: VoiceDetails) -> QColor:
-    """The colour that was chosen for a voice, else always the same one of the palette."""
-    if _RGB.fullmatch(details.colour):
-        return QColor(details.colour)
-    return QColor(COLOURS[zlib.crc32(details.id.encode()) % len(COLOURS)][0])
+    """The colour that a voice is known by."""
+    return QColor(shown_colour(details))
 
 
 def ink_on(colour: Rgb) -> Rgb:
@@ -81,20 +65,31 @@ def ink_on(colour: Rgb) -> Rgb:
 
 
 def models_of(voice: LibraryVoice) -> str:
-    """The models that a voice speaks with: "0.6B", "0.6B and 1.7B", "no voice data yet"."""
-    names = [KNOWN_WIDTHS.get(width, f"width {width}") for width in voice.files.widths]
-    return " and ".join(names) if names else NO_DATA
+    """The models that a voice speaks with: "0.6B", "0.6B and 1.7B", "no voice data yet".
+
+    Empty for models of other sizes, which have no name that says anything.
+    """
+    if not voice.files.widths:
+        return NO_DATA
+    return " and ".join(
+        KNOWN_WIDTHS[width] for width in voice.files.widths if width in KNOWN_WIDTHS
+    )
 
 
-def second_line(row: VoiceRow) -> str:
-    """What stands below the name."""
+def second_line(row: VoiceRow, *, with_tags: bool = False) -> str:
+    """What stands below the name; the line may be cut, so what matters least comes last."""
     if isinstance(row, DamagedVoice):
         # The path of the folder would fill the line, and its name stands above.
         return one_line(f"Damaged: {row.error.message.replace(f'{row.folder}{os.sep}', '')}")
-    parts = [KIND_WORDS[row.details.kind], models_of(row)]
-    if row.details.language != ANY_LANGUAGE:
-        parts.append(language_label(row.details.language))
-    return " · ".join(parts)
+    language, models = row.details.language, models_of(row)
+    parts = [
+        KIND_WORDS[row.details.kind],
+        "" if row.files.widths else models,
+        "" if language == ANY_LANGUAGE else language_label(language),
+        one_line(", ".join(row.details.tags)) if with_tags else "",
+        f"for {models} models" if models and row.files.widths else "",
+    ]
+    return " · ".join(filter(None, parts))
 
 
 def spoken_description(row: VoiceRow, *, is_playing: bool = False) -> str:
@@ -126,12 +121,13 @@ def origin_lines(details: VoiceDetails) -> tuple[str, ...]:
     """How a voice was made, as far as that is known, a sentence each."""
     origin = details.origin
     lines = [f"Made on {details.created[:10]}."] if details.created else []
-    lines += [f"From the file {origin.source}."] if origin.source else []
+    if origin.source and details.kind is not VoiceKind.DESIGNED:  # its source is a take's id
+        lines.append(f"From the file {origin.source}.")
     lines += [f"Speaker {origin.speaker} of a custom voice model."] if origin.speaker else []
     lines += [f"Designed as: “{origin.prompt}”"] if origin.prompt else []
     lines += [f"Seed {origin.seed}."] if origin.seed is not None else []
     lines += _parents(details.kind, origin)
-    lines += [f"Model {origin.model}."] if origin.model else []
+    lines += [f"Made by {origin.model_name}."] if origin.model_name else []
     return tuple(lines)
 
 

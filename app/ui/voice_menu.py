@@ -9,8 +9,8 @@ from functools import partial
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
+from app.core.voice_listing import DamagedVoice
 from app.core.voice_record import LibraryVoice
-from app.core.voices import DamagedVoice
 from app.ui.icons import icon
 from app.ui.shortcuts import key_text, shortcut
 from app.ui.voice_actions import VoiceActions

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from app.core.folding import contains_all, fold
+from app.core.voice_listing import DamagedVoice
 from app.core.voice_record import LibraryVoice, VoiceFilter
-from app.core.voices import DamagedVoice
 from app.ui.voice_look import VoiceRow
 
 

@@ -1,4 +1,4 @@
-"""Says something with a voice of the library, or shows the ways to a first one."""
+"""Says something with a voice of the library, or tells where to find one."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from app.studio.studio import Studio
 from app.ui.controls import muted_label
 from app.ui.family_gate import FamilyGate
 from app.ui.icons import icon
+from app.ui.inline_note import wrapped_label
 from app.ui.labels import ElidedLabel
-from app.ui.metrics import GAP, HEADING, ROOM, scaled_font
+from app.ui.metrics import GAP, HEADING, ROOM, TIGHT, scaled_font
+from app.ui.scroll_column import ScrollColumn
 from app.ui.segments import SegmentedSwitch
 from app.ui.speech_box import SpeechBox
 from app.ui.voice_actions import SAMPLE
-from app.ui.voice_doors import VoiceDoors
 from app.ui.voice_look import second_line, voice_colour
 from engine import Family
 
 TAB = "clone"
 DOT = 14
+LEAST_HEIGHT = 24  # of what stands above the text
 
 
 class VoiceSpeakPage(QWidget):
     """The chosen voice, how it is used, and the text."""
 
     models_requested = Signal()
-    record_requested = Signal()
-    open_requested = Signal()
-    design_requested = Signal()
+    new_voice_requested = Signal()
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -45,17 +45,17 @@ class VoiceSpeakPage(QWidget):
         self._listen = QPushButton(icon("play"), "Sample", self)
         self._likeness = SegmentedSwitch(
             "How the voice is used",
-            ((Likeness.BEST, "Best likeness"), (Likeness.STEADY, "Steady")),
+            ((Likeness.BEST, "Best likeness"), (Likeness.STEADY, "Voice only")),
             self,
         )
         self._voice = QFrame(self)
-        self._doors = VoiceDoors(self)
+        self._none = QFrame(self)  # in place of the voice
+        self._invitation = wrapped_label(parent=self._none)
+        self._new = QPushButton(icon("plus"), "New voice", self._none)
         self.box = SpeechBox(TAB, studio, self)
         self._build()
         self._gate.models_requested.connect(self.models_requested)
-        self._doors.record_requested.connect(self.record_requested)
-        self._doors.open_requested.connect(self.open_requested)
-        self._doors.design_requested.connect(self.design_requested)
+        self._new.clicked.connect(self.new_voice_requested)
         self._listen.clicked.connect(self._on_listen)
         self._likeness.chosen.connect(self._on_likeness)
         studio.voices.selected_changed.connect(self._on_selected)
@@ -70,10 +70,10 @@ class VoiceSpeakPage(QWidget):
         if voice is None:
             self.box.tell("Choose a voice on the left first, or make a new one.")
             return None
-        if not self._gate.is_open:
-            self.box.tell("Load a Base model first; it speaks with cloned voices.")
-            return None
         if not self.box.has_text():
+            return None
+        if not self._gate.is_open:
+            self.box.need_model(voice.files.widths)
             return None
         draft = self._studio.session.draft(TAB)
         return TakeRequest(
@@ -115,12 +115,19 @@ class VoiceSpeakPage(QWidget):
         voice.addLayout(head)
         voice.addWidget(self._likeness)
         self._voice.setProperty("panel", True)
+        invitation = QHBoxLayout(self._none)
+        invitation.setContentsMargins(GAP, TIGHT, GAP, TIGHT)
+        invitation.setSpacing(GAP)
+        invitation.addWidget(self._invitation, 1)
+        invitation.addWidget(self._new)
+        self._none.setProperty("panel", True)
+        above = ScrollColumn(LEAST_HEIGHT, parent=self)
+        for widget in (self._gate, self._none, self._voice):
+            above.column.addWidget(widget)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GAP)
-        layout.addWidget(self._gate)
-        layout.addWidget(self._doors)
-        layout.addWidget(self._voice)
+        layout.addWidget(above)
         layout.addWidget(self.box, 1)
 
     @Slot(object)
@@ -141,13 +148,13 @@ class VoiceSpeakPage(QWidget):
     def _show_voice(self) -> None:
         voice = self._studio.voices.selected
         self._voice.setVisible(voice is not None)
-        self._doors.setVisible(voice is None)
+        self._none.setVisible(voice is None)
         if voice is None:
             some = bool(self._studio.voices.listing.voices)
-            self._doors.invite(
-                "Choose a voice on the left, or make a new one:"
+            self._invitation.setText(
+                "Choose a voice on the left, or make a new one."
                 if some
-                else "There is no voice yet. Three ways to the first one:"
+                else "There is no voice to speak with yet."
             )
             return
         self._dot.set_colour(voice_colour(voice.details))

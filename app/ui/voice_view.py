@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, Signal
+from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
@@ -61,7 +61,9 @@ class VoiceListView(QListView):
             self.setCurrentIndex(QModelIndex())
             return
         index = self.model().index(at, 0)
-        self.setCurrentIndex(index)
+        # Not by the view's own method, which would look at the keys that are held down.
+        flag = QItemSelectionModel.SelectionFlag.ClearAndSelect
+        self.selectionModel().setCurrentIndex(index, flag)
         self.scrollTo(index)
 
     def rename_current(self) -> None:
@@ -106,8 +108,11 @@ class VoiceListView(QListView):
         index = self.indexAt(event.position().toPoint())
         zone = self._zone(event)
         row = voice_row(index)
-        if event.button() != Qt.MouseButton.LeftButton or row is None or zone is Zone.WORDS:
+        if row is None and event.button() == Qt.MouseButton.LeftButton:
+            self.go_to(self.currentIndex().row())  # what is chosen stays, and is all that is
+        elif event.button() != Qt.MouseButton.LeftButton or row is None or zone is Zone.WORDS:
             super().mousePressEvent(event)
+            self._keep_current_selected()
         elif zone is Zone.STAR:
             self.favourite_requested.emit(row)
         elif zone is Zone.LISTEN:
@@ -121,6 +126,7 @@ class VoiceListView(QListView):
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if event.button() != Qt.MouseButton.LeftButton or self._zone(event) is Zone.WORDS:
             super().mouseReleaseEvent(event)
+            self._keep_current_selected()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         row = voice_row(self.indexAt(event.position().toPoint()))
@@ -146,6 +152,18 @@ class VoiceListView(QListView):
             return
         place = self.visualRect(self.currentIndex()).intersected(self.viewport().rect())
         self.menu_requested.emit(self.viewport().mapToGlobal(place.center()))
+
+    def _keep_current_selected(self) -> None:
+        """The current row is what is chosen: taking it out of the selection goes on to another."""
+        selection, current = self.selectionModel(), self.currentIndex()
+        if not current.isValid() or selection.isSelected(current):
+            return
+        others = self.selectedIndexes()
+        flags = QItemSelectionModel.SelectionFlag
+        if others:
+            selection.setCurrentIndex(others[0], flags.NoUpdate)
+        else:
+            selection.select(current, flags.Select)
 
     def _zone(self, event: QMouseEvent) -> Zone:
         """What of a row the mouse is at; only what can be pressed there."""

@@ -9,12 +9,13 @@ from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QResizeE
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
 
 from app.audio.player_state import PlayerState
+from app.core.voice_listing import DamagedVoice, VoiceListing
 from app.core.voice_record import LibraryVoice, VoiceOrder, sorted_voices
-from app.core.voices import DamagedVoice, VoiceListing
 from app.studio.sound import Sound
 from app.studio.voices import Voices
 from app.ui.controls import main_button, muted_label, tool_button
 from app.ui.drop_hint import DropHint
+from app.ui.file_choosers import FileDialogs
 from app.ui.icons import icon
 from app.ui.inline_note import InlineNote, wrapped_label
 from app.ui.labels import BusyLabel
@@ -60,7 +61,7 @@ class VoicesPanel(QWidget):
         self._sorted: tuple[LibraryVoice, ...] = ()
         self._sorted_from: tuple[VoiceListing, VoiceOrder] | None = None
         self.actions_of_voices = VoiceActions(
-            voices, sound, places or SystemVoicePlaces(), deleted, self
+            voices, sound, places or SystemVoicePlaces(FileDialogs()), deleted, self
         )
         self._model = VoiceListModel(self)
         self._build()
@@ -96,8 +97,8 @@ class VoicesPanel(QWidget):
         self._filters = VoiceFilterBar(self)
         self._count = muted_label(parent=self)
         self._more_menu = QMenu(self)
-        self._more_menu.aboutToShow.connect(lambda: self.fill_menu(self._more_menu))
-        self._more = tool_button("more", "More to do with the selected voices", self)
+        self._more_menu.aboutToShow.connect(self._fill_more)
+        self._more = tool_button("more", "More: the selected voices, and the trash", self)
         self._more.clicked.connect(
             lambda: self._more_menu.popup(self._more.mapToGlobal(self._more.rect().bottomLeft()))
         )
@@ -115,7 +116,6 @@ class VoicesPanel(QWidget):
         menu.addAction(icon("open"), "Files…", self.actions_of_voices.import_files)
         menu.addAction(icon("folder"), "A folder…", self.actions_of_voices.import_folder)
         self._import.setMenu(menu)
-        self._trash = tool_button("trash", "Trash…", self)
         self._drop = DropHint(self)
         head = QHBoxLayout()
         head.addWidget(self._count, 1)
@@ -125,7 +125,6 @@ class VoicesPanel(QWidget):
         foot.addWidget(self._new)
         foot.addWidget(self._import)
         foot.addStretch(1)
-        foot.addWidget(self._trash)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(GAP, TIGHT, GAP, GAP)
         layout.setSpacing(TIGHT)
@@ -162,7 +161,6 @@ class VoicesPanel(QWidget):
         self._empty.open_requested.connect(self.open_requested)
         self._empty.design_requested.connect(self.design_requested)
         self._new.clicked.connect(self.new_voice_requested)
-        self._trash.clicked.connect(actions.show_trash)
         actions.told.connect(self._note.tell)
         self._voices.changed.connect(self.sync)
         self._voices.selected_changed.connect(self._on_selected)
@@ -185,7 +183,10 @@ class VoicesPanel(QWidget):
         if self._is_there(listing):
             self._return_to_current()
         else:
+            self._is_syncing = True  # Qt has gone on to a row already, and would not tell
             self._view.go_to(min(max(at, 0), self._model.rowCount() - 1))
+            self._is_syncing = False
+            self._on_current(self._view.current_row)
         self._show_state(listing)
 
     def _wanted(self, listing: VoiceListing) -> tuple[VoiceRow, ...]:
@@ -218,7 +219,6 @@ class VoicesPanel(QWidget):
         self._view.setVisible(shown > 0)
         self._empty.setVisible(listed and not total)
         self._filters.setVisible(total > 0)
-        self._more.setVisible(total > 0)
         self._nothing.setVisible(total > 0 and not shown)
         self._show_all.setVisible(total > 0 and not shown)
         self._busy.set_busy("" if listed else "Looking at the library")
@@ -241,7 +241,6 @@ class VoicesPanel(QWidget):
         elif listing.damaged:
             text = f"{text}, {len(listing.damaged)} damaged"
         self._count.setText(text if total else "")
-        self._more.setEnabled(bool(self._view.chosen_rows))
 
     @Slot(object)
     def _on_selected(self, voice: LibraryVoice | None) -> None:
@@ -266,6 +265,12 @@ class VoicesPanel(QWidget):
         self._model.set_playing(self.actions_of_voices.playing_id)
 
     # What is done
+
+    @Slot()
+    def _fill_more(self) -> None:
+        self.fill_menu(self._more_menu)
+        self._more_menu.addSeparator()
+        self._more_menu.addAction("Show the trash…", self.actions_of_voices.show_trash)
 
     @Slot()
     def _go_to_list(self) -> None:
@@ -329,3 +334,4 @@ class VoicesPanel(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._drop.setGeometry(self.rect().adjusted(TIGHT, TIGHT, -TIGHT, -TIGHT))
+        self._filters.fit_into(self.height())

@@ -21,6 +21,7 @@ ICONS: Final = {
     "find": "search",
     "open": "open",
     "models": "model",
+    "take-save": "save",
     "undo": "undo",
     "redo": "redo",
     "preferences": "settings",
@@ -31,6 +32,8 @@ OWN: Final = (
     ("new-session", "New session"),
     ("open-session", "Open a session"),
     ("rename-session", "Rename this session"),
+    ("save-starred", "Save starred takes"),
+    ("trash", "Show the trash…"),
     ("large-take", "Show the take large, or small again"),
     ("new-panels", "Arrange the panels as at first"),
     ("log", "Show the log"),
@@ -53,7 +56,8 @@ class WindowActions:
         for name, picture in ICONS.items():
             self._actions[name].setIcon(icon(picture))
         sessions = ("new-session", "open-session", "rename-session")
-        for name in ("models", "open", "preferences", *sessions):
+        saving = ("take-save", "save-starred")
+        for name in ("models", "open", "preferences", *sessions, *saving):
             self._actions[name].setText(f"{self._actions[name].text()}…")
         self._actions["about"].setMenuRole(QAction.MenuRole.AboutRole)
         self._actions["preferences"].setMenuRole(QAction.MenuRole.PreferencesRole)
@@ -80,6 +84,11 @@ class WindowActions:
             action.setText(f"{word}: {label}" if label else word)
             action.setEnabled(bool(label))
 
+    def show_savable(self, *, current: bool, starred: bool) -> None:
+        """Whether there is a chosen take to be saved, and whether some are starred."""
+        self._actions["take-save"].setEnabled(current)
+        self._actions["save-starred"].setEnabled(starred)
+
     def show_theme(self, theme: Theme) -> None:
         """Tick the theme that is chosen."""
         for choice in self.themes.actions():
@@ -88,8 +97,10 @@ class WindowActions:
     def fill_menu_bar(self, panels: tuple[QAction, ...]) -> None:
         """Make the menus; `panels` show and hide the docks."""
         sessions = ("new-session", "open-session", "rename-session")
-        self._menu("&File", *sessions, None, "models", "open", None, "preferences", None, "quit")
-        self._menu("&Edit", "undo", "redo", None, "find")
+        saving = ("take-save", "save-starred")
+        rest = ("models", "open", None, "preferences", None, "quit")
+        self._menu("&File", *sessions, None, *saving, None, *rest)
+        self._menu("&Edit", "undo", "redo", None, "find", None, "trash")
         voice = self._menu("&Voice", "speak", "takes", "cancel", None, "record", None)
         voice.addMenu(self.voice_menu)
         voice.addSeparator()
@@ -99,6 +110,7 @@ class WindowActions:
         view.addAction(self._actions["new-panels"])
         view.addSeparator()
         view.addMenu("&Theme").addActions(self.themes.actions())
+        view.addActions([self._actions[name] for name in ("theme", "larger", "smaller")])
         self._menu("&Help", "help", "log", None, "about")
 
     def _menu(self, title: str, *names: str | None) -> QMenu:

@@ -13,11 +13,13 @@ from app.core.takes import Take
 from app.studio.studio import Studio
 from app.ui.about_dialog import AboutDialog, find_parts, find_version
 from app.ui.dialogs import open_dialog
+from app.ui.file_choosers import FileDialogs, model_folder_chooser
 from app.ui.help_dialog import HelpDialog
 from app.ui.lock_dialog import LockDialog
-from app.ui.model_dialog import ModelDialog, ask_for_folder
+from app.ui.model_dialog import ModelDialog
 from app.ui.preferences_dialog import Choices, Preferences, PreferencesDialog
 from app.ui.session_dialogs import NameDialog, SessionsDialog
+from engine import Family
 
 DEVICES: Final = (
     ("auto", "Automatic"),
@@ -44,11 +46,15 @@ class WindowDialogs(QObject):
         studio.sound.devices_changed.connect(self._on_devices)
         studio.preferences.changed.connect(self._on_settings)
 
-    @Slot()
-    def show_models(self) -> None:
-        if not self._raise(ModelDialog):
+    def show_models(self, family: Family) -> None:
+        """Let a model be chosen; `family` is what the shown tab speaks with."""
+        if self._raise(ModelDialog):
+            dialog = self._open[ModelDialog]
+            assert isinstance(dialog, ModelDialog), "it is kept under its kind"
+            dialog.prefer(family)
+        else:
             studio = self._studio
-            self._show(ModelDialog(studio.models, studio.preferences, parent=self._window))
+            self._show(ModelDialog(studio.models, studio.preferences, family, parent=self._window))
 
     @Slot()
     def show_help(self) -> None:
@@ -67,10 +73,11 @@ class WindowDialogs(QObject):
         studio, sound = self._studio, self._studio.sound
         dialog = PreferencesDialog(
             Preferences.of(studio.preferences.settings),
-            Choices(sound.outputs, sound.inputs, DEVICES, PRECISIONS),
-            ask_for_folder,
+            Choices(sound.outputs, sound.inputs, DEVICES, PRECISIONS, studio.paths.models),
+            model_folder_chooser(FileDialogs(studio.preferences, studio.paths.models)),
             self._window,
         )
+        dialog.restart_requested.connect(studio.restart)
         dialog.changed.connect(self._on_preferences)
         dialog.refresh_requested.connect(sound.look_for_devices)
         self._show(dialog)

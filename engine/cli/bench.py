@@ -16,7 +16,7 @@ from typing import Any
 
 from engine.cli.console import Console, readable_bytes
 from engine.cli.outputs import check_output
-from engine.cli.parser import CommandParser, whole_number
+from engine.cli.parser import CommandParser, as_typed, whole_number
 from engine.cli.running import DONE, run_command, run_parsed
 from engine.cli.speaking import describe_pair
 from engine.errors import ExplainedError
@@ -58,9 +58,9 @@ class Way:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns 0 done, 1 failed, 130 stopped."""
     parser = CommandParser(
-        prog="voice-studio bench",
+        prog=as_typed("voice-studio bench"),
         description="Measure how fast this computer speaks with a model pair.",
-        epilog=EPILOG,
+        epilog=as_typed(EPILOG),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.cli.console import Console, readable_bytes
 from engine.cli.outputs import make_folder
-from engine.cli.parser import CommandParser
+from engine.cli.parser import CommandParser, as_typed
 from engine.cli.running import DONE, interruptible, run_command, run_parsed
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ LISTED_NAMES = 20
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0 done, 1 failed, 130 stopped."""
     parser = CommandParser(
-        prog="voice-studio convert",
+        prog=as_typed("voice-studio convert"),
         description="Make GGUF files out of the folder of an official Qwen3-TTS checkpoint.",
-        epilog=EPILOG,
+        epilog=as_typed(EPILOG),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -99,8 +99,10 @@ def convert(given: argparse.Namespace, console: Console) -> int:
             _write(tokenizer, target, given, console)
     if given.output is None:
         console.say(
-            "`voice-studio say` looks for models in the folder that `voice-studio models` names: "
-            "move them there."
+            as_typed(
+                "`voice-studio say` looks for models in the folder that `voice-studio models` "
+                "names: move them there."
+            )
         )
     return DONE
 

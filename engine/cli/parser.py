@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import re
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
@@ -11,6 +12,9 @@ from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from engine.errors import ExplainedError
+
+COMMAND_VARIABLE = "STUDIO_COMMAND"
+"""Who starts the command under another name puts what people type into this."""
 
 LARGEST_SEED = 2**64 - 1
 LANGUAGE_HELP = "language, as English or en (default: %(default)s)"
@@ -30,6 +34,16 @@ _LANGUAGES: Final = MappingProxyType(
     }
 )
 """What the models call the languages whose ISO 639-1 codes people type."""
+
+
+def command_name() -> str:
+    """What people type to start the command, as they did now: "./studio" or "voice-studio"."""
+    return os.environ.get(COMMAND_VARIABLE, "").strip() or "voice-studio"
+
+
+def as_typed(text: str) -> str:
+    """A text in which `voice-studio` before a word is what people type to start the command."""
+    return text.replace("voice-studio ", f"{command_name()} ")
 
 
 class UsageError(ExplainedError):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.cli.console import Console, readable_bytes
-from engine.cli.parser import CommandParser
+from engine.cli.parser import CommandParser, as_typed
 from engine.cli.running import DONE, interruptible, run_command, run_parsed
 from engine.errors import ModelFileError
 
@@ -24,9 +24,9 @@ TYPES = ("BF16", "Q8_0", "Q4_K_M")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0 done, 1 failed, 130 stopped."""
     parser = CommandParser(
-        prog="voice-studio quantize",
+        prog=as_typed("voice-studio quantize"),
         description="Make a smaller variant of a talker or tokenizer file (F32 or BF16 GGUF).",
-        epilog=EPILOG,
+        epilog=as_typed(EPILOG),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

@@ -14,6 +14,7 @@ from engine.cli.parser import (
     LANGUAGE_HELP,
     LARGEST_SEED,
     CommandParser,
+    as_typed,
     language,
     whole_number,
     words,
@@ -49,9 +50,9 @@ Exit status: 0 faithful, 1 some limit is missed, 2 it could not be told, 130 sto
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns 0 faithful, 1 not faithful, 2 not told, 130 stopped."""
     parser = CommandParser(
-        prog="voice-studio verify",
+        prog=as_typed("voice-studio verify"),
         description="Compare what a model pair computes, stage by stage, with a reference.",
-        epilog=EPILOG,
+        epilog=as_typed(EPILOG),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

@@ -19,6 +19,7 @@ from app.audio.recorder import Recorder
 from app.audio.recorder_state import RecorderStatus, Recording
 from app.audio.resampler import StreamResampler
 from app.audio.ring import FrameRing
+from app.audio.survey import Survey
 from app.audio.take_buffer import Forecast, TakeBuffer
 from engine.types import Samples
 from tests.audio.conftest import OUTPUT_LATENCY, PATIENCE, PulseServer
@@ -294,6 +295,25 @@ def test_an_output_that_disappears_can_be_followed_by_another(
     assert not backend.rescan()
     assert player.close()
     assert backend.rescan()
+
+
+def test_all_inputs_are_heard_at_once_and_let_go(
+    backend: PortAudioBackend, ears: PortAudioBackend
+) -> None:
+    player, survey = Player(backend), Survey(ears)
+    player.start()
+    survey.start()
+    inputs = ears.list_inputs()
+    survey.watch(*inputs)
+    player.load(TakeBuffer.of(voice(20.0, RATE), RATE), play=True)
+    until(lambda: {device.id for device in inputs} == set(survey.state.levels))
+    until(lambda: all(levels.peak > 0.1 for levels in survey.state.levels.values()))
+    assert not ears.rescan()
+    survey.watch()
+    until(lambda: survey.is_free)
+    assert ears.rescan()
+    assert survey.close()
+    assert player.close()
 
 
 class RecordingStudio:

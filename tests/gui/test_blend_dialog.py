@@ -9,8 +9,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QSlider, QSpinBox
 from pytestqt.qtbot import QtBot
 
+from app.core.voice_listing import VoiceListing
 from app.core.voice_record import VoiceKind
-from app.core.voices import VoiceListing
 from app.studio.studio import Studio
 from app.ui.blend_dialog import BlendDialog, mixture
 from app.ui.theme import Appearance

@@ -87,7 +87,7 @@ def opened(tab: CloneTab, studio: Studio, clip: Path, qtbot: QtBot) -> CloneTab:
 
 
 def test_it_begins_with_speaking_and_three_doors(tab: CloneTab) -> None:
-    assert (tab.tab, tab.title, tab.face) == ("clone", "Clone", SPEAK)
+    assert (tab.tab, tab.title, tab.face) == ("clone", "Clone and speak", SPEAK)
     assert "There is no voice yet. Three ways to the first one:" in words(tab)
     doors = [one.accessibleName() for one in tab.findChildren(QPushButton)]
     assert {"Record", "Open a recording", "Design"} <= set(doors)
@@ -165,7 +165,7 @@ def test_from_the_microphone_to_a_speaking_voice(
     assert studio.cloning.state.language == "english"
     fill(tab, "Name of the voice", "Anna")
     QTest.mouseClick(consent(tab), LEFT, NO_KEY, TICK)
-    fill(tab, "Your name", "Anna Berg")
+    fill(tab, "Who agreed", "Anna Berg")
     assert studio.background.flush()
     assert studio.cloning.state.missing == ""
 
@@ -211,7 +211,7 @@ def test_what_is_being_done_can_be_cancelled(
     studio.models.load(model_files.base)  # keeps the engine's thread busy
     field_text(opened).setPlainText(WORDS)
     consent(opened).setChecked(True)
-    fill(opened, "Your name", "Me")
+    fill(opened, "Who agreed", "Me")
     press(opened, "Save voice")
     qtbot.waitUntil(lambda: studio.cloning.state.busy == "Learning the voice")
     assert "Learning the voice" in words(opened)
@@ -231,7 +231,7 @@ def test_what_is_missing_is_said_beside_the_button(opened: CloneTab, studio: Stu
         (lambda: fill(opened, "Name of the voice", "Anna"), "Say that the voice may be used."),
         (
             lambda: consent(opened).setChecked(True),
-            "Say who gives the consent: write your name.",
+            "Write who agreed: the name of the speaker.",
         ),
     ]
     assert not button(opened, "Save voice").isEnabled()
@@ -239,7 +239,7 @@ def test_what_is_missing_is_said_beside_the_button(opened: CloneTab, studio: Stu
         step()
         assert missing in words(opened)
         assert not button(opened, "Save voice").isEnabled()
-    fill(opened, "Your name", "Me")
+    fill(opened, "Who agreed", "Me")
     assert button(opened, "Save voice").isEnabled()
     assert opened.findChildren(StepPanel)[3].is_done
 
@@ -253,7 +253,7 @@ def test_without_a_base_model_it_is_saved_and_waits(
     opened.test_requested.connect(lambda: tests.append(None))
     field_text(opened).setPlainText(WORDS)
     consent(opened).setChecked(True)
-    fill(opened, "Your name", "Me")
+    fill(opened, "Who agreed", "Me")
     language = part(opened, QComboBox, "Language of the voice")
     assert isinstance(language, QComboBox)
     language.setCurrentIndex(language.findData("german"))
@@ -278,7 +278,7 @@ def test_a_text_that_is_there_is_not_replaced_by_the_test_line(
     opened.show_face(NEW)
     field_text(opened).setPlainText(WORDS)
     consent(opened).setChecked(True)
-    fill(opened, "Your name", "Me")
+    fill(opened, "Who agreed", "Me")
     with qtbot.waitSignal(studio.cloning.saved):
         press(opened, "Save voice")
     assert opened.box.text == "My own words."
@@ -320,7 +320,7 @@ def test_tab_goes_down_the_page_as_the_eye_does(opened: CloneTab) -> None:
         *("Play selection", "Use the suggestion", "Waveform", "Show the spectrogram"),
         *("Fade at both ends, in milliseconds", "Silence behind it, in seconds", "Trim ends"),
         *("Best likeness", "Transcript", "Read from file…"),
-        *("Name of the voice", "Language of the voice", "I may use this voice", "Your name"),
+        *("Name of the voice", "Language of the voice", "I may use this voice", "Who agreed"),
     ]
     assert [name for name in names if name in wanted] == wanted
 

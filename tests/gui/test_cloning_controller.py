@@ -16,12 +16,22 @@ from pytestqt.qtbot import QtBot
 from app.audio.journal import Journal, JournalNote
 from app.audio.recorder_state import Recording as Recorded
 from app.core.reference import assess_reference
+from app.core.speech_detection import Segment
 from app.core.transcription import Transcription
-from app.core.voice_record import LibraryVoice, Likeness, VoiceKind
+from app.core.voice_parts import VoiceParts
+from app.core.voice_record import LibraryVoice, Likeness, VoiceDetails, VoiceKind
 from app.studio import listening
+from app.studio.clone_clip import Clip, DetectedSpeech
 from app.studio.clone_state import CONSENT_TEXT
 from app.studio.cloning import CloneState, Cloning, Fix
-from engine import AudioFileError, ExplainedError, ModelPair, describe_model, open_engine
+from engine import (
+    AudioFileError,
+    CancelToken,
+    ExplainedError,
+    ModelPair,
+    describe_model,
+    open_engine,
+)
 from engine.audio import AudioWarningKind, read_audio, to_24k
 from engine.types import Samples
 from engine.voices import read_codes, read_embedding
@@ -601,6 +611,109 @@ def test_learning_is_cancelled_and_the_draft_stays(
         shop.cloning.save()
     shop.flush()
     assert len(shop.voices.listing.voices) == 1
+
+
+def test_another_model_stops_learning_and_the_voice_is_saved_again(
+    make_shop: MakeShop, clip: Path, qtbot: QtBot
+) -> None:
+    gate = threading.Event()
+    shop = make_shop(openers=fake_opener(gate=gate).openers)
+    models = fake_models(shop.paths.models)
+    find_models(shop)
+    opened(shop, clip)
+    fill_in(shop.cloning)
+    shop.models.load(models.custom_voice)  # the engine's thread waits at the gate
+    shop.cloning.save()
+    qtbot.waitUntil(lambda: shop.cloning.state.busy == "Learning the voice")
+    shop.models.load(models.base)
+    assert shop.cloning.state.can_save
+    [note] = shop.heard.notes
+    assert note.sentence.startswith("The voice was not saved")
+    assert "the draft is still here" in note.sentence
+    gate.set()
+    with qtbot.waitSignal(shop.cloning.saved):
+        shop.heard.press("Save again")
+    shop.flush()
+    assert [voice.name for voice in shop.voices.listing.voices] == ["Anna"]
+
+
+def test_what_somebody_stops_is_not_explained(
+    make_shop: MakeShop, clip: Path, qtbot: QtBot
+) -> None:
+    gate = threading.Event()
+    shop = make_shop(openers=fake_opener(gate=gate).openers)
+    models = fake_models(shop.paths.models)
+    find_models(shop)
+    opened(shop, clip)
+    fill_in(shop.cloning)
+    shop.models.load(models.custom_voice)
+    shop.cloning.save()
+    qtbot.waitUntil(lambda: shop.cloning.state.busy == "Learning the voice")
+    assert shop.maker.stop()
+    assert shop.cloning.state.can_save
+    assert shop.heard.notes == []
+    gate.set()
+
+
+def test_a_voice_that_is_being_stored_cannot_be_stopped(
+    make_shop: MakeShop,
+    clip: Path,
+    tmp_path: Path,
+    data: Path,
+    qtbot: QtBot,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shop = make_shop()
+    opened(shop, clip)
+    fill_in(shop.cloning)
+    put_speech(tmp_path / "Ben.wav", data)
+    gate = threading.Event()
+    create = shop.library.create
+
+    def wait(details: VoiceDetails, parts: VoiceParts) -> LibraryVoice:
+        assert gate.wait(10.0)
+        return create(details, parts)
+
+    monkeypatch.setattr(shop.library, "create", wait)
+    shop.cloning.save()
+    qtbot.waitUntil(lambda: shop.cloning.state.busy == "Saving the voice")
+    before = shop.cloning.state
+    assert not before.can_stop
+    shop.cloning.cancel_busy()
+    shop.cloning.discard()
+    shop.cloning.save()
+    assert shop.cloning.state == before
+    shop.cloning.open(tmp_path / "Ben.wav")
+    gate.set()
+    with qtbot.waitSignal(shop.cloning.saved):
+        pass
+    assert shop.cloning.state.busy == "Reading Ben.wav"
+    shop.flush()
+    assert [voice.name for voice in shop.voices.listing.voices] == ["Anna"]
+    assert shop.heard.sentences == ["Anna was saved, but cannot speak yet."]
+    assert (shop.cloning.state.source, shop.cloning.state.busy) == ("Ben.wav", "")
+    assert shop.cloning.state.can_stop
+
+
+def test_looking_for_speech_keeps_nobody_waiting(
+    make_shop: MakeShop, clip: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = make_shop()
+    gate = threading.Event()
+    found = DetectedSpeech((Segment(0, 96_000),), Segment(0, 48_000))
+
+    def detect(clip: Clip, cancel: CancelToken) -> DetectedSpeech:
+        assert gate.wait(10.0)
+        return found
+
+    monkeypatch.setattr(listening, "detect_speech", detect)
+    shop.cloning.open(clip)
+    assert shop.background.flush()
+    assert shop.cloning.state.report is not None
+    assert shop.cloning.state.suggestion != found.suggestion
+    gate.set()
+    shop.flush()
+    assert shop.cloning.state.suggestion == found.suggestion
 
 
 def test_a_voice_that_cannot_be_learnt_leaves_the_draft(

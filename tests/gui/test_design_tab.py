@@ -191,6 +191,20 @@ def test_examples_are_written_and_can_be_undone(tab: DesignTab) -> None:
     assert prompt(tab).toPlainText() == "Mine."
 
 
+def test_an_example_shows_its_attributes_and_what_contradicts_them_is_told(tab: DesignTab) -> None:
+    press(tab, "Example: Narrator")
+    assert shown_attributes(tab)["Age"] == "middle-aged"
+    choose(tab, "Age", "young")
+    text = prompt(tab).toPlainText()
+    assert text.startswith("A young woman ")
+    assert "middle-aged" not in text
+    assert "keep one of them" not in words(tab)
+    prompt(tab).setPlainText(f"{text} An elderly lady.")
+    assert "“young” and “elderly”: keep one of them" in words(tab)
+    choose(tab, "Age", "elderly")
+    assert "keep one of them" not in words(tab)
+
+
 # Asking
 
 
@@ -258,6 +272,20 @@ def test_candidates_grow_and_can_be_locked_only_when_whole(
     qtbot.waitUntil(lambda: not studio.speech.live)
     assert tab.grid.cards == cards
     assert all("Stopped" in words(card) and card.can_be_locked for card in cards)
+
+
+def test_a_candidate_that_waits_for_its_turn_says_so(
+    tab: DesignTab, studio: Studio, loaded: FakeModels, opener: FakeOpener, qtbot: QtBot
+) -> None:
+    opener.engine.pace = Pace(frame_seconds=0.01, frames=5000)
+    for seed in (1, 2):
+        studio.speech.speak(DESIGN, (seed,), "Designed", play=False)
+    first, second = tab.grid.cards
+    assert "Speaking · " in words(first)
+    assert "Waiting" in words(second)
+    assert "0:00" not in words(second)
+    studio.speech.cancel()
+    qtbot.waitUntil(lambda: not studio.speech.live)
 
 
 def test_candidates_that_came_to_nothing_vanish(
@@ -417,6 +445,7 @@ def test_a_candidate_is_locked_as_a_voice_of_the_library(
     with qtbot.waitSignal(studio.designing.completed, timeout=20_000):
         said = lock(tab, tab.grid.cards[1], "The innkeeper")
     assert "It can speak any text with a Base model." in said
+    assert "breaks off" not in said
     assert PROMPT in said
     [voice] = studio.voices.listing.voices
     assert (voice.name, voice.details.kind) == ("The innkeeper", VoiceKind.DESIGNED)
@@ -450,6 +479,49 @@ def test_without_a_base_model_the_voice_waits_and_is_completed_later(
     assert not studio.designing.pending
     [voice] = studio.voices.listing.voices
     assert len(voice.files.widths) == 1
+
+
+def test_a_locked_candidate_says_which_voice_it_is(
+    qtbot: QtBot, tab: DesignTab, dialogs: WindowDialogs, studio: Studio, loaded: FakeModels
+) -> None:
+    make(studio, (1, 2), qtbot)
+    first, second = tab.grid.cards
+    with qtbot.waitSignal(studio.designing.locked, timeout=20_000):
+        lock(tab, second, "Borin")
+    assert "Locked as Borin" in words(second)
+    assert second.accessibleDescription() == "Locked as Borin"
+    assert "Locked" not in words(first)
+    [voice] = studio.voices.listing.voices
+    studio.voices.duplicate(voice)
+    studio.voices.rename(voice, "Borin the Bold")
+    qtbot.waitUntil(lambda: "Locked as Borin the Bold" in words(second))
+    assert " and " not in words(second)  # a copy is another voice
+    studio.session.delete(second.take.id)
+    studio.session.undo()
+    assert "Locked as Borin the Bold" in words(tab.grid.cards[1])
+    studio.voices.delete(*studio.voices.listing.voices)
+    qtbot.waitUntil(lambda: "Locked" not in words(tab.grid.cards[1]))
+
+
+def test_a_take_that_breaks_off_is_locked_with_a_warning(
+    qtbot: QtBot,
+    tab: DesignTab,
+    dialogs: WindowDialogs,
+    studio: Studio,
+    loaded: FakeModels,
+    opener: FakeOpener,
+) -> None:
+    opener.engine.pace = Pace(frame_seconds=0.01, frames=5000)
+    studio.speech.speak(DESIGN, (1,), "Designed", play=False)
+    qtbot.waitUntil(lambda: studio.speech.state.made > 0, timeout=20_000)
+    studio.speech.cancel()
+    qtbot.waitUntil(lambda: not studio.speech.live)
+    with qtbot.waitSignal(studio.designing.locked, timeout=20_000):
+        said = lock(tab, tab.grid.cards[0], "Borin")
+    assert "This take breaks off after " in said
+    assert "with its words as transcript" not in said
+    [voice] = studio.voices.listing.voices
+    assert voice.transcript == ""
 
 
 def test_a_lock_can_be_called_off(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.core.takes import Take, TakeEnding, TakeRequest
+from app.core.voice_parts import VoiceParts
 from app.core.voice_record import LibraryVoice, VoiceDetails, VoiceKind
-from app.core.voices import VoiceParts
 from app.jobs.work import Openers
 from app.studio.voice_making import MakingState
 from engine import Family, ModelPair, describe_model, open_engine
@@ -90,6 +91,29 @@ def test_a_take_becomes_a_voice_that_speaks(shop: Workshop, data: Path, qtbot: Q
     assert shop.voices.selected == voice
     assert shop.heard.sentences == ["Edith was locked as a voice."]
     assert shop.designing.pending == ()
+    [note] = shop.heard.notes
+    assert note.action_label == "Speak with it"
+    assert note.action is not None
+    shop.voices.select("")
+    with qtbot.waitSignal(shop.designing.speak_wished) as wished:
+        note.action()
+    assert wished.args[0].id == voice.id
+    assert shop.voices.selected == voice
+
+
+def test_of_a_take_that_breaks_off_only_the_sound_is_kept(
+    shop: Workshop, data: Path, qtbot: QtBot
+) -> None:
+    find_models(shop)
+    take = replace(make_take(shop, data), ending=TakeEnding.STOPPED)
+    with qtbot.waitSignal(shop.designing.completed):
+        shop.designing.lock(take, "Edith")
+    shop.flush()
+    (voice,) = shop.voices.listing.voices
+    assert voice.files.widths == (WIDTH,)
+    assert voice.transcript == ""
+    assert not voice.files.has_codes
+    assert not voice.has_best_likeness
 
 
 def test_a_take_without_codes_has_them_made(shop: Workshop, data: Path, qtbot: QtBot) -> None:

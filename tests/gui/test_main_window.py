@@ -17,8 +17,10 @@ from PySide6.QtGui import QColor, QDropEvent, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QApplication,
     QComboBox,
     QDialog,
+    QLineEdit,
     QMenu,
     QPushButton,
     QTabBar,
@@ -30,14 +32,15 @@ from app.audio.backend import SoundDeviceError
 from app.audio.null import NullBackend
 from app.core.presets import Preset, preset_sampling
 from app.core.settings import Theme
+from app.core.take_files import SavedTakes
 from app.core.takes import Take, TakeEnding, TakeRequest
-from app.core.voice_record import VoiceOrder
+from app.core.voice_record import LibraryVoice, VoiceDetails, VoiceFiles, VoiceKind, VoiceOrder
 from app.studio.models import ModelStatus
 from app.studio.notes import Note
 from app.studio.speech_state import SpeechPhase
 from app.studio.studio import Studio
 from app.ui.banner import Severity
-from app.ui.clone_tab import NEW
+from app.ui.clone_tab import NEW, SPEAK
 from app.ui.help_dialog import HelpDialog
 from app.ui.live import LiveTimer
 from app.ui.lock_dialog import LockDialog
@@ -45,6 +48,7 @@ from app.ui.main_window import CLONE, DESIGN, SPEAKERS, MainWindow
 from app.ui.model_dialog import ModelDialog
 from app.ui.preferences_dialog import PreferencesDialog
 from app.ui.shortcuts import SHORTCUTS, Context
+from app.ui.takes_panel import TakeTargets
 from app.ui.theme import Appearance
 from app.ui.window_drops import Drop, sorted_out
 from app.ui.window_panels import decoded, encoded
@@ -440,6 +444,39 @@ def test_notes_bring_their_button_and_newer_undo_replaces_older(
     assert window.banner.notice is None
 
 
+def test_a_note_goes_when_its_deletion_was_undone_elsewhere(
+    window: MainWindow, studio: Studio
+) -> None:
+    made = _take()
+    studio.session.add(made)
+    studio.session.delete(made.id)
+    assert window.banner.notice is not None
+    window.keys["undo"].trigger()
+    assert window.banner.notice is None
+    window.keys["redo"].trigger()
+    studio.session.bring_back([made])
+    studio.session.delete(made.id)
+    studio.problem.emit(ExplainedError("The disk is full."))  # goes before the note
+    assert window.banner.waiting == 1
+    window.keys["undo"].trigger()
+    assert window.banner.waiting == 0
+
+
+def test_takes_that_were_saved_together_are_counted(
+    window: MainWindow, studio: Studio, tmp_path: Path
+) -> None:
+    studio.session.saved_all.emit(SavedTakes(tmp_path, (), ()))
+    assert window.banner.notice is None  # that nothing was saved is a problem
+    for count, words in ((1, "1 file saved"), (5, "5 files saved")):
+        files = tuple(tmp_path / f"{number}.wav" for number in range(count))
+        studio.session.saved_all.emit(SavedTakes(tmp_path, files, ()))
+        notice = window.banner.notice
+        assert notice is not None
+        assert notice.sentence == f"{words} in {tmp_path}."
+        assert notice.action is not None
+        window.banner.dismiss()
+
+
 def test_notes_without_a_button_are_all_told(window: MainWindow, studio: Studio) -> None:
     for name in ("one", "two"):
         studio.notice.emit(Note(f"A recording was recovered: {name}."))
@@ -485,6 +522,70 @@ def test_a_dropped_recording_begins_a_clone(
 # Locking, theme, and what is remembered
 
 
+def test_a_voice_that_was_locked_is_spoken_with(window: MainWindow, studio: Studio) -> None:
+    window.clone.show_face(NEW)
+    key(window, "Ctrl+3")
+    voice = LibraryVoice(Path("borin"), VoiceDetails("Borin", VoiceKind.DESIGNED), VoiceFiles())
+    studio.designing.speak_wished.emit(voice)
+    assert window.tabs.currentIndex() == CLONE
+    assert window.clone.face == SPEAK
+
+
+# Takes in the menus
+
+
+def test_the_file_menu_saves_takes(
+    window: MainWindow, studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, starred = window.keys["take-save"], window.keys["save-starred"]
+    assert not one.isEnabled()
+    assert not starred.isEnabled()
+    made = _take()
+    studio.session.add(made)
+    assert one.isEnabled()
+    assert not starred.isEnabled()
+    studio.session.star(made.id, True)
+    assert starred.isEnabled()
+    asked: list[str] = []
+
+    def choose_file(_: QWidget, name: str) -> None:
+        asked.append(name)
+
+    def choose_folder(_: QWidget) -> None:
+        asked.append("a folder")
+
+    monkeypatch.setattr(window.takes, "_targets", TakeTargets(choose_file, choose_folder))
+    window.speakers.focus_text()
+    key(window, "Ctrl+S")
+    one.trigger()
+    starred.trigger()
+    name = "Designed - The kettle was singing when the rain began.wav"
+    assert asked == [name, name, "a folder"]
+    studio.session.delete(made.id)
+    assert not one.isEnabled()
+    assert not starred.isEnabled()
+
+
+def test_the_text_of_a_take_is_used_again_where_somebody_is(
+    window: MainWindow, studio: Studio
+) -> None:
+    take = _take()
+    studio.session.add(take)
+    for keys, tab in (("Ctrl+2", window.speakers), ("Ctrl+3", window.design)):
+        key(window, keys)
+        tab.box.focus_text()
+        QTest.keyClicks(window.focusWidget(), "Unfinished")
+        window.takes.text_requested.emit(take)
+        assert tab.box.text == TEXT
+        assert studio.session.draft(tab.tab).text == TEXT
+    assert studio.session.draft("clone").text == ""
+    window.clone.show_face(NEW)
+    key(window, "Ctrl+1")
+    window.takes.text_requested.emit(take)
+    assert window.clone.face == SPEAK
+    assert window.clone.box.text == TEXT
+
+
 def test_locking_asks_for_a_name(window: MainWindow) -> None:
     window.design.lock_requested.emit(_take())
     assert open_dialogs(window) == [LockDialog]
@@ -512,6 +613,48 @@ def test_the_arrangement_is_remembered_and_can_be_undone(make: Make, studio: Stu
     assert not second.panels.takes.isVisible()
     second.keys["new-panels"].trigger()
     assert second.panels.takes.isVisible()
+
+
+def test_the_tab_is_remembered(make: Make, studio: Studio) -> None:
+    first = make()
+    first.tabs.setCurrentIndex(2)
+    first.close()
+    assert studio.preferences.settings.tab == "design"
+    second = make()
+    assert second.tabs.currentIndex() == 2
+    assert second.settings.tab == "design"
+
+
+@pytest.mark.parametrize(
+    ("panel", "grow", "shrink"),
+    [
+        ("voices", Qt.Key.Key_Right, Qt.Key.Key_Left),
+        ("settings", Qt.Key.Key_Left, Qt.Key.Key_Right),
+        ("takes", Qt.Key.Key_Up, Qt.Key.Key_Down),
+    ],
+)
+def test_keys_move_the_edge_of_the_panel_with_the_focus(
+    window: MainWindow, panel: str, grow: Qt.Key, shrink: Qt.Key
+) -> None:
+    dock = getattr(window.panels, panel)
+    is_low = panel == "takes"
+    modifiers = Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.ShiftModifier
+
+    def size_after(key: Qt.Key) -> int:
+        QTest.keyClick(window, key, modifiers)
+        QApplication.processEvents()
+        return int(dock.height() if is_low else dock.width())
+
+    dock.show()
+    inside = QLineEdit(dock.widget())
+    inside.show()
+    inside.setFocus()
+    before = size_after(Qt.Key.Key_Up if not is_low else Qt.Key.Key_Left)  # no such edge
+    grown = size_after(grow)
+    assert grown > before
+    assert size_after(shrink) == before
+    window.current_tab.focus_text()
+    assert size_after(grow) == before
 
 
 @pytest.mark.parametrize("text", ["", "no state", "w6TDtsO8", "äöü"])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import threading
-from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 from PySide6.QtCore import Qt
@@ -15,14 +16,22 @@ from pytestqt.qtbot import QtBot
 
 from app.studio.models import ModelStatus
 from app.studio.studio import Studio
+from app.ui.inline_note import InlineNote
 from app.ui.model_dialog import ModelDialog
 from app.ui.model_rows import ModelRows
+from app.ui.no_models import NoModels
 from app.ui.theme import Appearance
-from engine import ModelFileError
+from engine import Family, ModelFileError
 from tests.fakes import CODEC, FakeModels, FakeOpener, fake_models
 
 LEFT = Qt.MouseButton.LeftButton
 Chosen = list[Path | None]
+
+
+class MakeDialog(Protocol):
+    """Shows the dialog, for what somebody is about to do."""
+
+    def __call__(self, family: Family | None = None) -> ModelDialog: ...
 
 
 @pytest.fixture
@@ -32,13 +41,12 @@ def chosen() -> Chosen:
 
 
 @pytest.fixture
-def make(
-    qtbot: QtBot, theme: Appearance, studio: Studio, chosen: Chosen
-) -> Callable[[], ModelDialog]:
-    def made() -> ModelDialog:
+def make(qtbot: QtBot, theme: Appearance, studio: Studio, chosen: Chosen) -> MakeDialog:
+    def made(family: Family | None = None) -> ModelDialog:
         dialog = ModelDialog(
             studio.models,
             studio.preferences,
+            family,
             lambda _: chosen.pop(0),
             lambda _: chosen.pop(0),
         )
@@ -77,7 +85,7 @@ def cells(dialog: ModelDialog) -> list[list[str]]:
 
 
 def test_an_empty_computer_is_told_what_to_get_and_where_to_put_it(
-    qtbot: QtBot, make: Callable[[], ModelDialog], studio: Studio
+    qtbot: QtBot, make: MakeDialog, studio: Studio
 ) -> None:
     look(qtbot, studio)
     dialog = make()
@@ -95,11 +103,116 @@ def test_an_empty_computer_is_told_what_to_get_and_where_to_put_it(
     )
     QTest.mouseClick(copy, LEFT)
     assert QApplication.clipboard().text() == str(studio.paths.models)
+    assert "huggingface.co/Serveurperso/Qwen3-TTS-GGUF" in text
+    copy = next(
+        each
+        for each in dialog.findChildren(QToolButton)
+        if each.accessibleName() == "Copy the line"
+    )
+    dialog.prefer(Family.VOICE_DESIGN)
+    QTest.mouseClick(copy, LEFT)
+    line = QApplication.clipboard().text()
+    assert line.startswith("hf download Serveurperso/Qwen3-TTS-GGUF qwen-talker-1.7b-voicedesign")
+    assert line.endswith(f"--local-dir {shlex.quote(str(studio.paths.models))}")
+    offers = [each.text() for each in dialog.findChildren(QPushButton) if each.isVisible()]
+    assert sum("folder" in offer.lower() for offer in offers) == 1  # two words for one thing confuse
+
+
+def test_the_models_folder_is_opened_or_named(qtbot: QtBot, theme: Appearance) -> None:
+    opened: list[Path] = []
+    answers = [True, False]
+
+    def show(folder: Path) -> bool:
+        opened.append(folder)
+        return answers.pop(0)
+
+    page = NoModels(show)
+    qtbot.addWidget(page)
+    page.show()
+    page.show_folders([Path("/home/me/models")], looking=False)
+    button = next(
+        each
+        for each in page.findChildren(QToolButton)
+        if each.accessibleName() == "Open the folder"
+    )
+    note = page.findChildren(InlineNote)[0]
+    QTest.mouseClick(button, LEFT)
+    assert not note.text
+    QTest.mouseClick(button, LEFT)
+    assert "No file manager" in note.text
+    assert opened == [Path("/home/me/models")] * 2
+
+
+def test_return_loads_and_does_nothing_else(
+    qtbot: QtBot, make: MakeDialog, studio: Studio, opener: FakeOpener, chosen: Chosen
+) -> None:
+    look(qtbot, studio)
+    dialog = make()
+    fake_models(studio.paths.models)
+    press(dialog, "Look again")
+    qtbot.waitUntil(lambda: len(cells(dialog)) == 3)
+    assert "New: qwen-talker-" in words(dialog)
+    rows(dialog).setFocus()
+    QTest.keyClick(rows(dialog), Qt.Key.Key_Return)  # a file dialog would find `chosen` empty
+    qtbot.waitUntil(lambda: not dialog.isVisible())
+    assert len(opener.opened) == 1
+    assert studio.models.state.status is ModelStatus.LOADED
+
+
+def test_looking_again_says_when_nothing_is_new(
+    qtbot: QtBot, make: MakeDialog, studio: Studio, model_files: FakeModels
+) -> None:
+    look(qtbot, studio)
+    dialog = make()
+    press(dialog, "Look again")
+    qtbot.waitUntil(lambda: f"Nothing new in {studio.paths.models}." in words(dialog))
+
+
+def test_what_is_put_into_the_folder_is_seen_by_itself(
+    qtbot: QtBot, make: MakeDialog, studio: Studio
+) -> None:
+    studio.paths.models.mkdir(parents=True)
+    look(qtbot, studio)
+    dialog = make()
+    fake_models(studio.paths.models)
+    qtbot.waitUntil(lambda: len(cells(dialog)) == 3)
+    assert "Nothing new" not in words(dialog)
+
+
+def test_a_file_that_was_unfinished_is_looked_at_again(
+    qtbot: QtBot, make: MakeDialog, studio: Studio, model_files: FakeModels
+) -> None:
+    talker = model_files.base.talker
+    whole = talker.read_bytes()
+    talker.write_bytes(whole[:100])
+    look(qtbot, studio)
+    dialog = make()
+    assert len(cells(dialog)) == 2
+    talker.write_bytes(whole)
+    qtbot.waitUntil(lambda: len(cells(dialog)) == 3)
+
+
+def test_the_model_that_is_needed_is_chosen_and_the_loaded_one_marked(
+    qtbot: QtBot, make: MakeDialog, studio: Studio, model_files: FakeModels
+) -> None:
+    look(qtbot, studio)
+    studio.models.load(model_files.custom_voice)
+    qtbot.waitUntil(lambda: studio.models.state.status is ModelStatus.LOADED)
+    dialog = make(Family.BASE)
+    talker = rows(dialog).talker
+    assert talker is not None
+    assert talker.path == model_files.base.talker
+    marked = [row[1] for row in cells(dialog) if row[0].endswith("(loaded)")]
+    assert marked == ["0.6B CustomVoice"]
+    dialog.prefer(Family.CUSTOM_VOICE)
+    talker = rows(dialog).talker
+    assert talker is not None
+    assert talker.path == model_files.custom_voice.talker
 
 
 def test_a_folder_that_is_there_already_is_looked_into(
     qtbot: QtBot,
-    make: Callable[[], ModelDialog],
+    make: MakeDialog,
     studio: Studio,
     chosen: Chosen,
     tmp_path: Path,
@@ -117,7 +230,7 @@ def test_a_folder_that_is_there_already_is_looked_into(
 
 
 def test_models_are_described_before_they_are_loaded(
-    qtbot: QtBot, make: Callable[[], ModelDialog], studio: Studio, model_files: FakeModels
+    qtbot: QtBot, make: MakeDialog, studio: Studio, model_files: FakeModels
 ) -> None:
     (model_files.folder / "broken.gguf").write_bytes(b"no model")
     look(qtbot, studio)
@@ -138,7 +251,7 @@ def test_models_are_described_before_they_are_loaded(
 
 def test_the_chosen_pair_is_loaded_and_the_dialog_closes(
     qtbot: QtBot,
-    make: Callable[[], ModelDialog],
+    make: MakeDialog,
     studio: Studio,
     model_files: FakeModels,
     opener: FakeOpener,
@@ -161,7 +274,7 @@ def test_the_chosen_pair_is_loaded_and_the_dialog_closes(
 
 def test_loading_shows_bytes_and_can_be_cancelled(
     qtbot: QtBot,
-    make: Callable[[], ModelDialog],
+    make: MakeDialog,
     studio: Studio,
     model_files: FakeModels,
     opener: FakeOpener,
@@ -179,7 +292,7 @@ def test_loading_shows_bytes_and_can_be_cancelled(
 
 def test_a_model_that_cannot_be_loaded_says_why(
     qtbot: QtBot,
-    make: Callable[[], ModelDialog],
+    make: MakeDialog,
     studio: Studio,
     model_files: FakeModels,
     opener: FakeOpener,
@@ -197,7 +310,7 @@ def test_a_model_that_cannot_be_loaded_says_why(
 
 def test_any_file_may_be_opened(
     qtbot: QtBot,
-    make: Callable[[], ModelDialog],
+    make: MakeDialog,
     studio: Studio,
     chosen: Chosen,
     tmp_path: Path,
@@ -214,7 +327,7 @@ def test_any_file_may_be_opened(
 
 
 def test_a_talker_without_a_tokenizer_cannot_be_loaded(
-    qtbot: QtBot, make: Callable[[], ModelDialog], studio: Studio, model_files: FakeModels
+    qtbot: QtBot, make: MakeDialog, studio: Studio, model_files: FakeModels
 ) -> None:
     (model_files.folder / CODEC).unlink()
     look(qtbot, studio)

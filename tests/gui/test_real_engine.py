@@ -15,8 +15,9 @@ from app.audio.null import NullBackend
 from app.core.paths import studio_paths
 from app.core.takes import TakeEnding, TakeRequest
 from app.core.voice_folder import load_voice
+from app.core.voice_parts import VoiceParts
 from app.core.voice_record import LibraryVoice, Likeness, VoiceDetails, VoiceKind
-from app.core.voices import VoiceLibrary, VoiceParts
+from app.core.voices import VoiceLibrary
 from app.jobs.work import Openers
 from app.studio.models import ModelStatus
 from app.studio.speech import SpeechPhase

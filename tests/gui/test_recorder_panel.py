@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QLabel,
+    QPushButton,
+    QRadioButton,
+    QToolButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
-from app.audio.backend import Device
+from app.audio.backend import Device, Frames, SoundDeviceError
 from app.audio.levels import Levels
+from app.audio.null import NullBackend, NullStream
 from app.audio.recorder_state import RecorderState, RecorderStatus, Recording
+from app.core.paths import studio_paths
 from app.core.reading_cards import READING_CARDS, reading_card
 from app.studio.studio import Studio
 from app.ui.inline_note import InlineNote
@@ -19,6 +33,7 @@ from app.ui.recorder_panel import RecorderPanel
 from app.ui.recorder_words import elapsed, missing_microphone, noise_words
 from app.ui.theme import Appearance
 from engine.errors import ExplainedError
+from tests.fakes import FakeOpener
 
 MICROPHONE = Device("Null/signal", "Built-in signal", "Null", 1, 48_000, is_default=True)
 OPEN = RecorderState(RecorderStatus.MONITORING, MICROPHONE, 48_000, 1)
@@ -194,3 +209,87 @@ def test_the_place_to_allow_the_microphone_is_named() -> None:
 @pytest.mark.parametrize(("seconds", "said"), [(0, "0:00.0"), (7.34, "0:07.3"), (61.0, "1:01.0")])
 def test_the_running_time(seconds: float, said: str) -> None:
     assert elapsed(seconds) == said
+
+
+# --- all microphones at once ---
+
+SECOND = Device("Null/second", "Second signal", "Null", 1, 48_000, is_default=False)
+HELD = Device("Null/held", "Held elsewhere", "Null", 1, 48_000, is_default=False)
+
+
+class ThreeInputs(NullBackend):
+    """Two microphones that hear a tone, and one that another program holds."""
+
+    def __init__(self) -> None:
+        super().__init__(microphone=tone, inputs=(MICROPHONE, SECOND, HELD))
+
+    def open_input(self, device_id: str | None, rate: int | None) -> NullStream:
+        if device_id == HELD.id:
+            raise SoundDeviceError("“Held elsewhere” cannot be opened: it is busy.")
+        return super().open_input(device_id, rate)
+
+    def held(self) -> list[str]:
+        return sorted(stream.device.id for stream in self.open_streams)
+
+
+def tone(start: int, count: int) -> Frames:
+    """What both of them hear, [count, 1]."""
+    return (np.sin(np.arange(start, start + count) / 20)[:, None] / 4).astype(np.float32)
+
+
+@pytest.fixture
+def three(studio_home: Path, opener: FakeOpener) -> Iterator[tuple[Studio, ThreeInputs]]:
+    backend = ThreeInputs()
+    made = Studio(studio_paths(studio_home), backend, opener.openers)
+    yield made, backend
+    assert made.close()
+    made.deleteLater()
+
+
+def test_every_microphone_shows_its_level_while_the_list_is_open(
+    qtbot: QtBot, theme: Appearance, three: tuple[Studio, ThreeInputs]
+) -> None:
+    studio, backend = three
+    panel = RecorderPanel(studio.sound)
+    qtbot.addWidget(panel)
+    with qtbot.waitSignal(studio.sound.devices_changed):
+        studio.sound.look_for_devices()
+    panel.show()
+    qtbot.waitUntil(lambda: status(studio) is RecorderStatus.MONITORING)
+    compare = next(
+        one for one in panel.findChildren(QToolButton) if "every microphone" in one.toolTip()
+    )
+    assert backend.held() == [MICROPHONE.id]
+    QTest.mouseClick(compare, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: backend.held() == [SECOND.id, MICROPHONE.id])
+    marks = {mark.accessibleName(): mark for mark in panel.findChildren(QRadioButton)}
+    meters = {meter.accessibleName(): meter for meter in panel.findChildren(MeterView)}
+    names = [device.name for device in (MICROPHONE, SECOND)]
+    qtbot.waitUntil(lambda: all(meters[f"Level of {name}"].peak > -20 for name in names))
+    said = "It hears you."
+    qtbot.waitUntil(lambda: all(marks[name].accessibleDescription() == said for name in names))
+    qtbot.waitUntil(lambda: any("it is busy" in text for text in words(panel)))
+    assert not meters["Level of Held elsewhere"].isVisible()
+    assert [name for name, mark in marks.items() if mark.isChecked()] == [MICROPHONE.name]
+
+    marks[MICROPHONE.name].setFocus()
+    QTest.keyClick(marks[MICROPHONE.name], Qt.Key.Key_Down)
+    qtbot.waitUntil(lambda: studio.sound.recorder_state.device == SECOND)
+    assert studio.preferences.settings.input_device == SECOND.id
+    qtbot.waitUntil(lambda: backend.held() == [SECOND.id, MICROPHONE.id])
+    assert marks[SECOND.name].isChecked()
+
+    panel.toggle()
+    qtbot.waitUntil(lambda: status(studio) is RecorderStatus.RECORDING)
+    qtbot.waitUntil(lambda: backend.held() == [SECOND.id])
+    with qtbot.waitSignal(studio.sound.recorded):
+        panel.toggle()
+    panel.hide()
+    qtbot.waitUntil(lambda: backend.held() == [])
+    panel.show()
+    qtbot.waitUntil(lambda: backend.held() == [SECOND.id, MICROPHONE.id])
+
+
+def test_one_microphone_needs_no_list(listening: RecorderPanel) -> None:
+    buttons = [one for one in listening.findChildren(QToolButton) if one.isVisible()]
+    assert not any("every microphone" in one.toolTip() for one in buttons)

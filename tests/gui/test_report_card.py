@@ -39,8 +39,8 @@ def test_a_good_recording_is_good_in_all_lines() -> None:
     [
         (Aspect.LENGTH, {"seconds": 0.4}, Verdict.BAD),
         (Aspect.LENGTH, {"seconds": 2.0}, Verdict.LOOK),
-        (Aspect.LENGTH, {"seconds": 4.0}, Verdict.GOOD),
-        (Aspect.LENGTH, {"seconds": 20.0}, Verdict.GOOD),
+        (Aspect.LENGTH, {"seconds": 4.0}, Verdict.FAIR),
+        (Aspect.LENGTH, {"seconds": 20.0}, Verdict.FAIR),
         (Aspect.LENGTH, {"seconds": 45.0}, Verdict.LOOK),
         (Aspect.LEVEL, {"peak_dbfs": -40.0, "rms_dbfs": -55.0}, Verdict.LOOK),
         (Aspect.LEVEL, {"peak_dbfs": 2.0}, Verdict.LOOK),

@@ -18,7 +18,7 @@ from pytestqt.qtbot import QtBot
 from app.audio.take_buffer import TakeBuffer
 from app.core.session import Draft
 from app.core.session_store import SessionStore
-from app.core.take_files import read_take
+from app.core.take_files import SavedTakes, read_take
 from app.core.takes import Take, TakeEnding, TakeRequest
 from app.core.trash import Trash
 from app.jobs.background import Background
@@ -212,6 +212,23 @@ def test_the_notice_takes_the_last_step_back(room: Room) -> None:
     assert room.keeper.redo_label == "Delete take"
 
 
+def test_the_notice_goes_when_there_is_nothing_to_take_back(room: Room) -> None:
+    withdrawn: list[Note] = []
+    room.keeper.withdrawn.connect(withdrawn.append)
+    first, second = room.make(1), room.make(2)
+    room.keeper.delete(first.id)
+    room.keeper.star(second.id, True)
+    assert withdrawn == []
+    room.keeper.undo()
+    room.keeper.undo()
+    assert withdrawn == room.notes
+    room.keeper.delete(first.id, second.id)
+    room.keeper.forget("nobody")
+    assert len(withdrawn) == 1
+    room.keeper.forget(second.id)
+    assert withdrawn == room.notes
+
+
 def test_stars_and_notes_are_steps_and_new_takes_are_none(room: Room) -> None:
     take = room.make(1)
     assert room.keeper.undo_label == ""
@@ -322,6 +339,34 @@ def test_a_copy_is_saved(room: Room, tmp_path: Path) -> None:
     assert len(room.saved) == 1
     assert "missing" in room.problems[0].message
     assert room.problems[1].hint == "Choose another folder."
+
+
+def test_copies_are_saved_together(room: Room, tmp_path: Path) -> None:
+    takes = [room.make(1), room.make(2, text="And again."), room.make(3)]
+    saved: list[SavedTakes] = []
+    room.keeper.saved_all.connect(saved.append)
+    room.keeper.save_all(takes[:2], tmp_path)
+    assert room.background.flush()
+    names = [path.name for path in saved[0].files]
+    assert names == ["Anna - Hello there.wav", "Anna - And again.wav"]
+    assert all((tmp_path / name).is_file() for name in names)
+    assert not room.problems
+    assert room.files()
+    for take in takes[1:]:
+        room.keeper.sound_path(take).unlink()
+    room.keeper.save_all(takes, tmp_path)
+    room.keeper.save_all(takes[1:], tmp_path)
+    room.keeper.save_all(takes, room.keeper.sound_path(takes[0]).parent)
+    room.keeper.save_all(takes, tmp_path / "missing")
+    assert room.background.flush()
+    assert [len(each.files) for each in saved] == [2, 1, 0]
+    some, none, own, missing = room.problems
+    assert some.message == none.message == "2 takes could not be saved."
+    assert some.hint.startswith("The others were saved.")
+    assert none.hint.startswith("Nothing was saved.")
+    assert takes[1].file in some.detail
+    assert own.hint == "Choose another folder."
+    assert "missing" in missing.message
 
 
 def test_a_disk_that_fails_is_not_told_with_every_change(room: Room, qtbot: QtBot) -> None:

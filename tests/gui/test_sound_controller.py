@@ -16,12 +16,13 @@ from app.audio.player import Player
 from app.audio.player_state import PlayerState, PlayerStatus
 from app.audio.recorder import Recorder
 from app.audio.recorder_state import RecorderState, RecorderStatus, Recording
+from app.audio.survey import Survey
 from app.audio.take_buffer import Forecast, TakeBuffer
 from app.jobs.background import Background
 from app.studio import count_in
 from app.studio import sound as sound_module
 from app.studio.preferences import SettingsKeeper
-from app.studio.sound import Sound
+from app.studio.sound import Sound, SoundParts
 from engine import ExplainedError
 from engine.types import Samples
 
@@ -71,7 +72,9 @@ class Desk:
         self.preferences.update(**settings)
         self.player = Player(self.backend, None, lambda: self.now)
         self.recorder = Recorder(self.backend, folder / "recordings", lambda: self.now)
-        self.sound = Sound(self.backend, self.player, self.recorder, background, self.preferences)
+        self.survey = Survey(self.backend)
+        parts = SoundParts(self.player, self.recorder, self.survey)
+        self.sound = Sound(self.backend, parts, background, self.preferences)
         self.problems: list[ExplainedError] = []
         self.moves: list[PlayerState] = []
         self.microphone: list[RecorderState] = []
@@ -92,6 +95,7 @@ class Desk:
             self.backend.advance(0.01)
             self.player.step()
             self.recorder.step()
+            self.survey.step()
             self.sound.look()
 
     def look_for_devices(self) -> None:
@@ -374,7 +378,7 @@ def test_counting_in_can_be_stopped(desk: Desk) -> None:
     desk.sound.start_recording(3)
     desk.sound.stop_recording()
     assert desk.sound.counting == 0
-    assert not desk.sound._count_in._timer.isActive()
+    assert not desk.sound._microphone._count_in._timer.isActive()
     desk.run(0.2)
     assert desk.microphone_status == RecorderStatus.MONITORING
     assert not desk.recordings
@@ -411,3 +415,78 @@ def test_closing_keeps_what_is_being_recorded(desk: Desk, tmp_path: Path) -> Non
     assert desk.sound.close()
     [path] = (tmp_path / "recordings").glob("*.wav")
     assert path.stat().st_size > 4 * 24_000
+
+
+# --- all microphones at once ---
+
+
+def held(desk: Desk) -> list[str]:
+    return sorted(stream.device.id for stream in desk.backend.open_streams)
+
+
+def test_all_microphones_are_watched_and_none_is_opened_twice(desk: Desk) -> None:
+    desk.look_for_devices()
+    desk.sound.monitor(True)
+    desk.sound.survey(True)
+    desk.run(0.3)
+    assert held(desk) == [CLIP_ON.id, DESK.id]
+    assert {key: levels.peak > 0.05 for key, levels in desk.sound.levels.items()} == {
+        DESK.id: True,
+        CLIP_ON.id: True,
+    }
+    assert list(desk.survey.state.levels) == [CLIP_ON.id]
+    desk.sound.survey(False)
+    desk.run(0.1)
+    assert held(desk) == [DESK.id]
+
+
+def test_another_microphone_is_handed_over_from_the_survey(desk: Desk) -> None:
+    desk.look_for_devices()
+    desk.sound.monitor(True)
+    desk.sound.survey(True)
+    desk.run(0.3)
+    desk.sound.set_input(CLIP_ON.id)
+    for _ in range(30):
+        desk.run(0.01)
+        assert len(set(held(desk))) == len(held(desk))
+    assert desk.sound.recorder_state.device == CLIP_ON
+    assert list(desk.survey.state.levels) == [DESK.id]
+
+
+def test_a_recording_has_the_microphones_for_itself(desk: Desk, qtbot: QtBot) -> None:
+    desk.look_for_devices()
+    desk.sound.survey(True)
+    desk.run(0.3)
+    assert held(desk) == [CLIP_ON.id, DESK.id]
+    desk.sound.start_recording(0)  # nothing is open for it yet
+    assert desk.sound.counting == 1
+    desk.run(0.1)
+    with qtbot.waitSignal(desk.sound.counted):
+        pass
+    desk.run(0.5)
+    assert desk.microphone_status == RecorderStatus.RECORDING
+    assert held(desk) == [DESK.id]
+    desk.sound.stop_recording()
+    desk.run(0.3)
+    assert desk.recordings[0].path is not None
+    assert held(desk) == [CLIP_ON.id, DESK.id]
+
+
+def test_the_survey_makes_way_for_a_search(desk: Desk) -> None:
+    desk.look_for_devices()
+    desk.sound.survey(True)
+    desk.run(0.3)
+    desk.look_for_devices()
+    assert desk.backend.rescans[-1]
+    desk.run(0.3)
+    assert held(desk) == [CLIP_ON.id, DESK.id]
+
+
+def test_nothing_is_looked_at_for_ever_after_a_survey(desk: Desk) -> None:
+    desk.look_for_devices()
+    desk.sound.survey(True)
+    desk.run(15.0)
+    assert desk.sound._timer.isActive()
+    desk.sound.survey(False)
+    desk.run(15.0)
+    assert not desk.sound._timer.isActive()

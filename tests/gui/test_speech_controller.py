@@ -23,8 +23,8 @@ from app.audio.take_buffer import TakeBuffer
 from app.core.storage import StorageError
 from app.core.take_files import TakeWriter, read_take
 from app.core.takes import Take, TakeEnding, TakeRequest
+from app.core.voice_parts import VoiceParts
 from app.core.voice_record import LibraryVoice, Likeness, VoiceDetails, VoiceKind
-from app.core.voices import VoiceParts
 from app.studio.models import ModelStatus
 from app.studio.notes import Note
 from app.studio.speech_state import LiveTake, SpeechPhase, SpeechState
@@ -152,17 +152,25 @@ def test_every_phase_is_told_in_words(desk: Desk) -> None:
     assert phases[-1] is SpeechPhase.IDLE
     spoken = [state for state in desk.states if state.phase is SpeechPhase.SPEAKING]
     assert spoken[0].sentence.startswith("Speaking 2 takes: 0.1 ")
-    assert any("x real time" in state.sentence and "left" in state.sentence for state in spoken)
+    assert any(
+        "\N{MULTIPLICATION SIGN} real time" in state.sentence and "left" in state.sentence
+        for state in spoken
+    )
     assert desk.speech.speed > 0
     assert len(desk.takes) == 3
 
 
 def test_the_sentence_of_speaking() -> None:
     state = SpeechState(SpeechPhase.SPEAKING, 1, made=3.2, expected=8.0, speed=1.3)
-    assert state.sentence == "Speaking: 3.2 of about 8 s, 1.3x real time, 4 s left"
+    assert (
+        state.sentence
+        == "Speaking: 3.2 of about 8 s, 1.3\N{MULTIPLICATION SIGN} real time, 4 s left"
+    )
     longer = replace(state, made=9.1, waiting=2)
     assert longer.left is None
-    assert longer.sentence == "Speaking: 9.1 s, 1.3x real time, 2 more waiting"
+    assert (
+        longer.sentence == "Speaking: 9.1 s, 1.3\N{MULTIPLICATION SIGN} real time, 2 more waiting"
+    )
     assert replace(state, speed=0.0).sentence == "Speaking: 3.2 of about 8 s"
     loading = SpeechState(SpeechPhase.WAITING, is_loading=True)
     assert loading.sentence == "Waiting for the model"
@@ -213,6 +221,43 @@ def test_ten_impatient_cancels_leave_exactly_what_was_heard(desk: Desk) -> None:
     assert len(desk.ended) == 21
     assert desk.opener.engine.most_open_requests == 1
     assert not desk.problems
+
+
+def test_waiting_takes_that_are_dropped_are_told_and_can_be_asked_for_again(desk: Desk) -> None:
+    desk.load(pace=Pace(frame_seconds=0.005, frames=2000))
+    desk.speech.speak(SPEAKER, (1,), "Vivian")
+    desk.speech.speak(SPEAKER, (2, 3), "Vivian")
+    desk.speech.speak(SPEAKER, (4,), "Ryan")
+    desk.wait_for_sound()
+    assert [live.take.seed for live in desk.speech.running] == [1]
+    assert desk.speech.cancel()
+    desk.speech.cancel()  # somebody is impatient
+    desk.finish()
+    assert desk.speech.running == ()
+    [note] = desk.notes
+    assert note.sentence == "3 waiting takes were dropped."
+    assert note.action is not None
+    desk.opener.engine.pace = Pace(frames=5)
+    note.action()
+    desk.finish()
+    made = {(take.seed, take.voice_label) for take in desk.takes}
+    assert made == {(1, "Vivian"), (2, "Vivian"), (3, "Vivian"), (4, "Ryan")}
+    assert not desk.problems
+
+
+def test_what_cannot_be_asked_for_again_is_told_once(desk: Desk) -> None:
+    desk.load(pace=Pace(frame_seconds=0.005, frames=2000))
+    for seed in (1, 2, 3):
+        desk.speech.speak(SPEAKER, (seed,), "Vivian")
+    desk.wait_for_sound()
+    desk.speech.cancel()
+    desk.finish()
+    desk.load(desk.files.base)
+    [note] = desk.notes
+    assert note.sentence == "2 waiting takes were dropped."
+    assert note.action is not None
+    note.action()
+    assert len(desk.problems) == 1
 
 
 def test_the_same_seed_gives_the_same_take(desk: Desk) -> None:

@@ -15,15 +15,15 @@ from app.audio.null import NullBackend
 from app.core.paths import studio_paths
 from app.core.session import Draft
 from app.core.storage import StorageError
+from app.core.voice_parts import VoiceParts
 from app.core.voice_record import VoiceDetails, VoiceKind
-from app.core.voices import VoiceParts
 from app.studio.models import ModelStatus
 from app.studio.notes import Note
 from app.studio.studio import CLONE_TAB, RECORDINGS, Studio
 from engine import ExplainedError
 from tests.fakes import FakeModels, FakeOpener
 
-OURS = ("background", "autosave", "player", "recorder", "null-audio")
+OURS = ("background", "autosave", "player", "recorder", "survey", "null-audio")
 
 
 def our_threads() -> list[str]:

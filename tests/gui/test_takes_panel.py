@@ -27,7 +27,7 @@ from pytestqt.qtbot import QtBot
 
 from app.audio.player_state import PlayerStatus
 from app.audio.take_buffer import TakeBuffer
-from app.core.names import safe_name
+from app.core.take_files import SavedTakes
 from app.core.takes import Take, TakeEnding, TakeRequest
 from app.studio.models import ModelStatus
 from app.studio.notes import Note
@@ -38,7 +38,7 @@ from app.ui.metrics import TARGET
 from app.ui.shortcuts import make_action
 from app.ui.take_list import TakeList
 from app.ui.take_strip import DragGrip, TakeStrip
-from app.ui.takes_panel import PAGE, TakesPanel
+from app.ui.takes_panel import PAGE, TakesPanel, TakeTargets
 from app.ui.theme import Appearance
 from app.ui.waveform import WaveformView
 from engine import Family, ModelFileError
@@ -55,9 +55,11 @@ class Saving:
 
     def __init__(self) -> None:
         self.answer: tuple[Path, WavFormat] | None = None
+        self.folder: Path | None = None
         self.names: list[str] = []
+        self.targets = TakeTargets(self.choose_file, lambda _: self.folder)
 
-    def __call__(self, _: QWidget, name: str) -> tuple[Path, WavFormat] | None:
+    def choose_file(self, _: QWidget, name: str) -> tuple[Path, WavFormat] | None:
         self.names.append(name)
         return self.answer
 
@@ -71,7 +73,7 @@ def saving() -> Saving:
 def panel(
     qtbot: QtBot, theme: Appearance, studio: Studio, timer: LiveTimer, saving: Saving
 ) -> Iterator[TakesPanel]:
-    made = TakesPanel(studio.session, studio.speech, studio.sound, timer, saving)
+    made = TakesPanel(studio.session, studio.speech, studio.sound, timer, saving.targets)
     qtbot.addWidget(made)
     made.resize(800, 300)
     made.show()
@@ -209,6 +211,50 @@ def test_the_length_counts_while_it_is_made(
     assert seen == sorted(seen)
 
 
+def test_what_is_made_now_is_in_sight_and_the_others_wait(
+    qtbot: QtBot, panel: TakesPanel, studio: Studio, gate: threading.Event
+) -> None:
+    ids = [studio.speech.speak(SPEAKER, (seed,), f"Voice {seed}")[0] for seed in range(9)]
+    assert [strip.take.id for strip in panel.strips] == ids[::-1]
+    assert [("Waiting" in words(strip)) for strip in panel.strips] == [True] * 8 + [False]
+    assert "Speaking" in words(panel.strips[-1])
+    assert "0:00" not in words(panel.strips[0])
+    assert "when its turn comes" in panel.strips[0].accessibleDescription()
+
+    def in_sight(place: int) -> bool:
+        strip = panel.strips[place]
+        return not strip.visibleRegion().isEmpty()
+
+    qtbot.waitUntil(lambda: in_sight(-1) and not in_sight(0))
+    studio.speech.take_ended.connect(lambda _: gate.clear())  # before the next one begins
+    gate.set()
+    qtbot.waitUntil(lambda: "Speaking" in words(panel.strips[-2]))
+    assert "Speaking" not in words(panel.strips[-1])
+    panel.strips[0].setFocus()  # somebody looks at another one
+    panel.findChildren(TakeList)[0].reveal(panel.strips[0])
+    gate.set()
+    qtbot.waitUntil(lambda: "Speaking" in words(panel.strips[-3]))
+    QApplication.processEvents()
+    assert in_sight(0)
+    assert not in_sight(-1)
+    gate.set()
+
+
+def test_what_was_stopped_comes_into_sight_when_the_waiting_ones_are_gone(
+    qtbot: QtBot, panel: TakesPanel, studio: Studio, opener: FakeOpener, loaded: FakeModels
+) -> None:
+    for number in range(9):
+        keep(studio, f"Line {number}")
+    opener.engine.pace = Pace(frame_seconds=0.005, frames=5000)
+    ids = [studio.speech.speak(SPEAKER, (seed,), "Ryan")[0] for seed in range(9)]
+    bar = panel.findChildren(TakeList)[0].verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.value() > 0 and studio.speech.state.made > 0)
+    studio.speech.cancel()
+    qtbot.waitUntil(lambda: not studio.speech.live)
+    assert panel.strips[0].take.id == ids[0]
+    qtbot.waitUntil(lambda: not panel.strips[0].visibleRegion().isEmpty())
+
+
 def test_several_takes_keep_their_order_while_they_end(
     qtbot: QtBot, panel: TakesPanel, studio: Studio, gate: threading.Event
 ) -> None:
@@ -343,13 +389,37 @@ def test_it_is_saved_where_somebody_says(
     [strip] = panel.strips
     press(strip, "Save as WAV")
     assert list(tmp_path.glob("*.wav")) == []  # nobody said where
-    assert saving.names == [f"{safe_name('What? A/B: no.')}.wav"]
+    assert saving.names == ["Ryan - What A-B no.wav"]
     target = tmp_path / "out.wav"
     saving.answer = (target, WavFormat.WAV24)
     with qtbot.waitSignal(studio.session.saved_as):
-        press(strip, "Save as WAV")
+        choose_from_menu(strip, "Save as WAV")
     info = soundfile.info(target)
     assert (info.samplerate, info.frames, info.subtype) == (RATE, RATE, "PCM_24")
+
+
+def test_all_starred_takes_are_saved_in_a_folder(
+    qtbot: QtBot, panel: TakesPanel, studio: Studio, saving: Saving, tmp_path: Path
+) -> None:
+    first, _, third = keep_three(studio)
+    panel.save_starred()  # there is none
+    for take in (first, third):
+        studio.session.star(take.id, True)
+    panel.save_starred()  # nobody said where
+    assert list(tmp_path.glob("*.wav")) == []
+    saving.folder = tmp_path
+    with qtbot.waitSignal(studio.session.saved_all) as saved:
+        panel.save_starred()
+    names = ["Ryan - Line 1.wav", "Ryan - Line 3.wav"]
+    assert saved.args == [SavedTakes(tmp_path, tuple(tmp_path / name for name in names), ())]
+    assert sorted(path.name for path in tmp_path.glob("*.wav")) == names
+
+
+def test_its_text_can_be_used_again(qtbot: QtBot, panel: TakesPanel, studio: Studio) -> None:
+    take = keep(studio, "Line 1")
+    with qtbot.waitSignal(panel.text_requested) as wished:
+        choose_from_menu(panel.strips[0], "Use this text again")
+    assert wished.args == [take]
 
 
 def test_seed_is_copied(panel: TakesPanel, studio: Studio) -> None:
@@ -475,19 +545,13 @@ def test_arrows_go_from_take_to_take(panel: TakesPanel, studio: Studio) -> None:
         assert panel.strips[labels(panel).index(take.label)].hasFocus()
 
 
-def test_letters_star_save_and_delete(
-    qtbot: QtBot, panel: TakesPanel, studio: Studio, saving: Saving, tmp_path: Path
-) -> None:
+def test_letters_star_and_delete(panel: TakesPanel, studio: Studio) -> None:
     keep_three(studio)
     panel.strips[1].setFocus()
     focus_key(Qt.Key.Key_S)
     assert [take.star for take in studio.session.takes] == [False, True, False]
     focus_key(Qt.Key.Key_S)
     assert not any(take.star for take in studio.session.takes)
-    saving.answer = (tmp_path / "out.wav", WavFormat.WAV16)
-    with qtbot.waitSignal(studio.session.saved_as):
-        focus_key(Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
-    assert saving.names == ["Line 2.wav"]
     focus_key(Qt.Key.Key_Delete)
     assert labels(panel) == ["Line 1", "Line 3"]
 
@@ -545,7 +609,7 @@ def test_nothing_happens_to_a_take_that_is_being_made(
     studio.speech.speak(SPEAKER, (1,), "Ryan", play=False)
     panel.strips[0].setFocus()
     focus_key(Qt.Key.Key_S)
-    focus_key(Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+    panel.save_current()
     focus_key(Qt.Key.Key_Delete)
     assert saving.names == []
     assert panel.strips[0].is_live

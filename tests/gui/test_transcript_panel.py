@@ -111,9 +111,9 @@ def test_steady_needs_no_words(opened: CloneTab, studio: Studio) -> None:
     page = part(opened, TranscriptPanel)
     switch = part(page, SegmentedSwitch)
     assert isinstance(switch, SegmentedSwitch)
-    press(page, "Steady")
+    press(page, "Voice only")
     assert studio.cloning.state.likeness is Likeness.STEADY
     fill(opened, "Name of the voice", "Anna")
     consent(opened).setChecked(True)
-    fill(opened, "Your name", "Me")
+    fill(opened, "Who agreed", "Me")
     assert button(opened, "Save voice").isEnabled()

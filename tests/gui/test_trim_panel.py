@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from app.ui.clone_tab import CloneTab
 from app.ui.live import LiveTimer
 from app.ui.step_panel import StepPanel
 from app.ui.theme import Appearance
-from app.ui.trim_panel import KEY
+from app.ui.trim_panel import KEY, TrimPanel
 from app.ui.waveform import WaveformView
 from tests.clone_steps import LEFT, RATE, button, open_clip, part, press, words, write_clip
 
@@ -48,6 +49,18 @@ def test_a_file_shows_its_name_and_its_report(opened: CloneTab) -> None:
     assert "All of it, 6.0 s" in shown
     assert "Length" in shown
     assert opened.findChildren(StepPanel)[0].is_done
+
+
+def test_a_suggestion_that_is_everything_is_in_use_already(
+    opened: CloneTab, studio: Studio
+) -> None:
+    panel = part(opened, TrimPanel)
+    assert isinstance(panel, TrimPanel)
+    state = studio.cloning.state
+    assert state.buffer is not None
+    for end, is_other in ((state.buffer.length, False), (state.buffer.length - 1, True)):
+        panel.show_state(replace(state, range=None, suggestion=(0, end)))
+        assert button(opened, "Use the suggestion").isEnabled() is is_other
 
 
 def test_the_suggestion_is_used_and_left_again(opened: CloneTab, studio: Studio) -> None:

@@ -11,8 +11,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.core.voice_parts import VoiceParts
 from app.core.voice_record import LibraryVoice, Likeness, VoiceDetails, VoiceKind
-from app.core.voices import VoiceParts
 from app.studio.studio import Studio
 from app.ui.clone_tab import NEW, SPEAK, CloneTab
 from app.ui.live import LiveTimer
@@ -73,7 +73,7 @@ def test_a_chosen_voice_is_shown_and_used_as_it_was_chosen(
     assert studio.session.draft("clone").voice_id == voice.id
     tab.focus_text()
     QTest.keyClicks(QApplication.focusWidget() or tab, "Hello there.")
-    press(tab, "Steady")
+    press(tab, "Voice only")
     request = tab.request()
     assert request is not None
     assert request.likeness is Likeness.STEADY
@@ -90,7 +90,7 @@ def test_a_voice_without_words_is_steady_and_has_no_switch(
     add_voice(studio, qtbot, VoiceParts(embeddings=(np.ones(80, np.float32),)))
     tab.focus_text()
     QTest.keyClicks(QApplication.focusWidget() or tab, "Hello there.")
-    assert not offers(tab, "Steady")
+    assert not offers(tab, "Voice only")
     assert not offers(tab, "Sample")
     request = tab.request()
     assert request is not None

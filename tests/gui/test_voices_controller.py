@@ -15,10 +15,13 @@ from pytestqt.qtbot import QtBot
 
 from app.core import voice_cache
 from app.core.storage import StorageError
+from app.core.voice_colours import VOICE_COLOURS
 from app.core.voice_folder import read_voice_folder
+from app.core.voice_listing import DamagedVoice
+from app.core.voice_parts import VoiceParts
 from app.core.voice_record import LibraryVoice, VoiceDetails, VoiceKind
-from app.core.voices import DamagedVoice, VoiceParts
 from app.jobs.messages import MadeVoice
+from app.studio.notes import Note
 from app.studio.voice_samples import MOST_SAMPLES
 from tests.workshop import Workshop, put_speech
 
@@ -209,6 +212,70 @@ def test_an_export_that_fails_is_told_and_does_not_say_it_worked(
     assert str(tmp_path / "missing") in shop.heard.problems[0].message
 
 
+def test_a_new_name_and_a_blend_are_taken_back(shop: Workshop) -> None:
+    anna, ben = add(shop, "Anna"), add(shop, "Ben", 5.0)
+    shop.voices.rename(anna, "Annabel")
+    shop.flush()
+    assert shop.heard.sentences == ["Anna is called Annabel now."]
+    shop.heard.press("Undo")
+    shop.flush()
+    assert names(shop) == ["Anna", "Ben"]
+    assert len(shop.heard.notes) == 1  # what was undone is not told as another step
+    shop.voices.blend(anna, ben, 0.5, "Both")
+    shop.flush()
+    assert shop.heard.sentences[-1] == "Both was blended from Anna and Ben."
+    shop.heard.press("Undo")
+    shop.flush()
+    assert names(shop) == ["Anna", "Ben"]
+    assert shop.heard.sentences[-1] == "Both was moved to the trash."
+    shop.voices.rename(anna, " Anna ")
+    shop.flush()
+    assert shop.heard.sentences[-1] == "Both was moved to the trash."  # it has that name already
+
+
+def test_a_note_is_withdrawn_once_its_undo_is_impossible(shop: Workshop) -> None:
+    withdrawn: list[Note] = []
+    shop.voices.withdrawn.connect(withdrawn.append)
+    anna, ben = add(shop, "Anna"), add(shop, "Ben")
+
+    def last_is_withdrawn() -> bool:
+        shop.flush()
+        return withdrawn[-1:] == shop.heard.notes[-1:]
+
+    shop.voices.delete(anna)
+    assert not last_is_withdrawn()
+    deletion = shop.heard.notes[-1]
+    (item,) = shop.library.trash.items()
+    shop.voices.restore(item)
+    shop.flush()
+    assert withdrawn == [deletion]
+    shop.voices.rename(anna, "Annabel")
+    assert not last_is_withdrawn()
+    naming = shop.heard.notes[-1]
+    shop.voices.rename(anna, "Annelie")
+    shop.flush()
+    assert withdrawn == [deletion, naming]
+    shop.voices.delete(ben)
+    assert not last_is_withdrawn()
+    shop.voices.forget(*shop.library.trash.items())
+    assert last_is_withdrawn()
+
+
+def test_new_voices_have_colours_of_their_own(shop: Workshop, tmp_path: Path) -> None:
+    made = [add(shop, f"Voice {number}") for number in range(len(VOICE_COLOURS) - 2)]
+    shop.voices.duplicate(made[0])
+    (tmp_path / "Guest.spk").write_bytes(embedding(3.0).tobytes())
+    shop.voices.import_paths([tmp_path / "Guest.spk"])
+    shop.flush()
+    colours = [voice.details.colour for voice in shop.voices.listing.voices]
+    assert sorted(colours) == sorted(rgb for rgb, _ in VOICE_COLOURS)
+    details = replace(VoiceDetails("Own", VoiceKind.IMPORTED), colour="#123456")
+    shop.voices.create(details, VoiceParts(embeddings=(embedding(),)))
+    shop.flush()
+    assert shop.voices.selected is not None
+    assert shop.voices.selected.details.colour == "#123456"
+
+
 def test_a_damaged_voice_blocks_nothing_and_can_be_repaired(shop: Workshop) -> None:
     anna, ben = add(shop, "Anna"), add(shop, "Ben")
     (anna.folder / "voice.json").write_text("{ not json")
@@ -222,7 +289,7 @@ def test_a_damaged_voice_blocks_nothing_and_can_be_repaired(shop: Workshop) -> N
     shop.flush()
     assert names(shop) == ["Benjamin", "anna"]
     assert shop.voices.listing.damaged == ()
-    assert shop.heard.sentences == ["anna was repaired."]
+    assert shop.heard.sentences == ["Ben is called Benjamin now.", "anna was repaired."]
     assert list(anna.folder.glob("voice.json.damaged-*"))
 
 

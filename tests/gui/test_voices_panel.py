@@ -10,24 +10,33 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QDialog, QLineEdit, QMainWindow, QMenu
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QDialog,
+    QLineEdit,
+    QMainWindow,
+    QMenu,
+    QScrollArea,
+)
 from pytestqt.qtbot import QtBot
 
 from app.audio.player_state import PlayerStatus
 from app.core.settings import Theme
-from app.core.voice_record import VoiceKind, VoiceOrder
-from app.core.voices import DamagedVoice
+from app.core.voice_colours import VOICE_COLOURS
+from app.core.voice_listing import DamagedVoice
+from app.core.voice_record import Origin, VoiceDetails, VoiceKind, VoiceOrder
 from app.studio.notes import Note
 from app.studio.studio import Studio
 from app.ui.chips import ChipBar
+from app.ui.colour_row import ColourRow
 from app.ui.colours import DARK, LIGHT, contrast
 from app.ui.damaged_dialog import DamagedDialog
 from app.ui.shortcuts import make_action
 from app.ui.theme import Appearance
 from app.ui.voice_delegate import RowPlaces, VoiceDelegate
-from app.ui.voice_details_dialog import VoiceDetailsDialog
+from app.ui.voice_details_dialog import VoiceDetailsDialog, consent_words
 from app.ui.voice_files import ExportKind, recordings_of
-from app.ui.voice_look import COLOURS, runs_leftwards
+from app.ui.voice_look import origin_lines, runs_leftwards, second_line
 from app.ui.voice_tags_dialog import TagsDialog
 from app.ui.voice_view import VoiceListView
 from app.ui.voices_panel import VoicesPanel
@@ -142,11 +151,11 @@ def test_rows_say_name_kind_and_model_without_colour(panel: VoicesPanel, shelf: 
     shelf.show()
     role = Qt.ItemDataRole.AccessibleTextRole
     spoken = [panel.view.model().index(row, 0).data(role) for row in range(3)]
-    assert spoken[0] == "Anna, Clone, 0.6B and 1.7B, German, favourite, tags: warm"
+    assert spoken[0] == "Anna, Clone, German, for 0.6B and 1.7B models, favourite, tags: warm"
     assert spoken[1] == "Blank, Designed, no voice data yet"
     assert spoken[2].startswith("crushed, Damaged: voice.json is damaged")
     assert "not valid JSON" in panel.view.model().index(2, 0).data(Qt.ItemDataRole.ToolTipRole)
-    assert button(panel, "More to do with the selected voices").isVisible()
+    assert button(panel, "More: the selected voices, and the trash").isVisible()
 
 
 def test_search_filters_and_sorting(panel: VoicesPanel, shelf: Shelf) -> None:
@@ -228,7 +237,7 @@ def test_it_is_drawn_with_any_name_in_either_theme(
 
 
 def test_dots_can_be_seen_in_both_themes() -> None:
-    for rgb, _ in COLOURS:
+    for rgb, _ in VOICE_COLOURS:
         assert contrast(rgb, DARK.field) >= 3
         assert contrast(rgb, LIGHT.field) >= 3
 
@@ -305,6 +314,58 @@ def test_find_goes_to_the_search_field_and_down_to_the_list(
     assert panel.view.current_row is not None
 
 
+def test_what_is_highlighted_is_chosen_after_a_deletion(panel: VoicesPanel, shelf: Shelf) -> None:
+    made = {name: shelf.put(name) for name in ("Anna", "Ben", "Cy")}
+    shelf.show()
+    voices = shelf.studio.voices
+    for gone, following in (("Anna", "Ben"), ("Ben", "Cy")):
+        choose(panel, gone)
+        action(panel, "Move to the trash").trigger()
+        shelf.wait()
+        assert panel.view.current_row == voices.selected == made[following]
+        assert [index.row() for index in panel.view.selectedIndexes()] == [0]
+    action(panel, "Move to the trash").trigger()
+    shelf.wait()
+    assert voices.selected is None
+
+
+def test_a_press_on_nothing_keeps_what_is_chosen(panel: VoicesPanel, shelf: Shelf) -> None:
+    anna, ben = shelf.put("Anna"), shelf.put("Ben")
+    shelf.show()
+    view, voices = panel.view, shelf.studio.voices
+    choose(panel, "Anna", "Ben")
+    below = view.viewport().rect().bottomLeft() - QPoint(0, 4)
+    QTest.mouseClick(view.viewport(), LEFT, NONE, below)
+    assert view.chosen_rows == (ben,)
+    assert voices.selected == ben
+    choose(panel, "Anna", "Anna")  # taken out of a selection of one
+    assert view.chosen_rows == (anna,)
+    choose(panel, "Anna", "Ben", "Ben")  # and out of one of two
+    assert view.chosen_rows == (anna,)
+    assert voices.selected == anna
+
+
+def test_all_chips_are_seen_however_the_dock_lies(
+    panel: VoicesPanel, shelf: Shelf, qtbot: QtBot
+) -> None:
+    shelf.put("Anna", kind=VoiceKind.DESIGNED, language="german", tags=("warm", "old"))
+    shelf.put("Ben", language="english")
+    shelf.show()
+    button(panel, "Filter").click()
+    area = panel.filters.findChild(QScrollArea)
+    assert area is not None
+    for width in (240, 252, 268, 300, 340):
+        panel.resize(width, 640)
+        qtbot.wait(20)
+        assert area.verticalScrollBar().maximum() == 0
+        assert area.visibleRegion().boundingRect().height() >= chip(panel, "old").height()
+    shelf.put("Cy", tags=[f"a tag that is long {number}" for number in range(40)])
+    shelf.show()
+    qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() > 0)
+    assert area.verticalScrollBar().value() == 0
+    assert area.height() < panel.height() / 2
+
+
 # Hearing
 
 
@@ -376,6 +437,17 @@ def test_a_name_is_typed_in_its_place(panel: VoicesPanel, shelf: Shelf, qtbot: Q
     assert panel.view.current_row == selected
 
 
+def test_return_in_a_name_does_not_speak(panel: VoicesPanel, shelf: Shelf, qtbot: QtBot) -> None:
+    shelf.put("Anna")
+    shelf.show()
+    choose(panel, "Anna")
+    panel.view.rename_current()
+    editor = panel.view.viewport().findChild(QLineEdit)
+    assert editor is not None
+    with qtbot.assertNotEmitted(panel.speak_requested, wait=50):
+        QTest.keyClick(editor, Key.Key_Return)
+
+
 @pytest.mark.parametrize("name", ["", "   "])
 def test_an_empty_name_changes_nothing(panel: VoicesPanel, shelf: Shelf, name: str) -> None:
     shelf.put("Anna")
@@ -405,7 +477,40 @@ def test_details_are_edited(panel: VoicesPanel, shelf: Shelf) -> None:
     shelf.wait()
     details = next(voice for voice in shelf.library.list().voices if voice.name == "Anna").details
     assert details.tags == ("warm", "old", "Trailer")
-    assert details.colour == {name: rgb for rgb, name in COLOURS}["Teal"]
+    assert details.colour == {name: rgb for rgb, name in VOICE_COLOURS}["Teal"]
+
+
+def test_details_tell_where_a_voice_is_from_in_names() -> None:
+    origin = Origin("old", 7, "0123-4567", source="0a1b2c", model_name="1.7B VoiceDesign")
+    designed = VoiceDetails("Anna", VoiceKind.DESIGNED, origin=origin, created="2026-11-30")
+    assert origin_lines(designed) == (
+        "Made on 2026-11-30.",
+        "Designed as: “old”",
+        "Seed 7.",
+        "Made by 1.7B VoiceDesign.",
+    )
+    assert consent_words(designed) == "Not needed: it is nobody's voice."
+    cloned = VoiceDetails("Ben", VoiceKind.CLONE, origin=Origin(source="ben.wav"), created="")
+    assert origin_lines(cloned) == ("From the file ben.wav.",)
+    assert consent_words(cloned) == "None is stored."
+
+
+def test_a_row_has_room_for_tags_and_names_only_known_models(shelf: Shelf) -> None:
+    voice = shelf.put("Anna", widths=(80, 1024), tags=("warm", "old"), language="german")
+    assert second_line(voice) == "Clone · German · for 0.6B models"
+    assert second_line(voice, with_tags=True) == "Clone · German · warm, old · for 0.6B models"
+    assert second_line(shelf.put("Ben", widths=(80,))) == "Clone"
+
+
+def test_each_colour_is_offered_once(panel: VoicesPanel, shelf: Shelf) -> None:
+    anna = shelf.put("Anna")
+    dialog = VoiceDetailsDialog(anna, (), panel)
+    row = dialog.findChild(ColourRow)
+    assert row is not None
+    swatches = row.findChildren(QAbstractButton)
+    assert len({each.accessibleName() for each in swatches}) == len(VOICE_COLOURS) == len(swatches)
+    assert [each.isChecked() for each in swatches].count(True) == 1
+    assert dialog.details == anna.details  # shown is not chosen
 
 
 def test_several_are_tagged_at_once(panel: VoicesPanel, shelf: Shelf) -> None:

@@ -47,7 +47,7 @@ from app.ui.live import LiveTimer
 from app.ui.lock_dialog import LockDialog
 from app.ui.main_window import CLONE, DESIGN, SPEAKERS, MainWindow
 from app.ui.take_strip import TakeStrip
-from app.ui.takes_panel import PAGE
+from app.ui.takes_panel import PAGE, TakeTargets
 from app.ui.theme import Appearance
 from engine import ExplainedError, Family, ModelPair, Sampling, Voice, open_engine
 from engine.types import Codes, Samples
@@ -243,7 +243,7 @@ def test_from_the_microphone_to_a_wav(desk: Desk, models: FakeModels, tmp_path: 
     desk.type("A buzz in syllables.")
     fill(window.clone, "Name of the voice", "Buzz")
     QTest.mouseClick(consent(window.clone), LEFT, NO_KEY, TICK)
-    fill(window.clone, "Your name", "A. Example")
+    fill(window.clone, "Who agreed", "A. Example")
     desk.write("clone", sampling=SHORT, seed=5)
     assert studio.background.flush()
     with desk.qtbot.waitSignal(studio.speech.take_ended, timeout=LONG):
@@ -265,8 +265,7 @@ def test_from_the_microphone_to_a_wav(desk: Desk, models: FakeModels, tmp_path: 
 
     # Save as WAV
     target = tmp_path / "kettle.wav"
-    window.takes._choose_target = lambda *_: (target, WavFormat.WAV32)
-    window.takes.strips[0].setFocus()
+    window.takes._targets = TakeTargets(lambda *_: (target, WavFormat.WAV32), lambda _: tmp_path)
     with desk.qtbot.waitSignal(studio.session.saved_as, timeout=LONG):
         desk.key("Ctrl+S")
     samples, _ = soundfile.read(target, dtype="float32")

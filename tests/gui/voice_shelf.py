@@ -9,8 +9,9 @@ import numpy as np
 from PySide6.QtWidgets import QWidget
 
 from app.core.trash import Trash
+from app.core.voice_parts import VoiceParts
 from app.core.voice_record import LibraryVoice, VoiceDetails, VoiceKind
-from app.core.voices import VoiceLibrary, VoiceParts
+from app.core.voices import VoiceLibrary
 from app.studio.studio import TRASH, Studio
 from app.ui.voice_files import ExportKind
 

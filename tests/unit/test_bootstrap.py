@@ -318,3 +318,52 @@ def test_every_requirement_is_pinned_within_its_range() -> None:
         name = re.sub(r"[-_.]+", "-", requirement.name).lower()
         pinned = {re.sub(r"[-_.]+", "-", key): value for key, value in pins.items()}[name]
         assert requirement.specifier.contains(pinned), requirement
+
+
+def test_what_pip_is_at_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    bootstrap.tell_steps(
+        [
+            "Obtaining file:///home/me/studio\n",
+            "Collecting numpy==2.4.6 (from -c constraints.txt (line 3))\n",
+            "  Downloading numpy-2.4.6-cp311-cp311-manylinux_2_27_x86_64.whl.metadata (6.6 kB)\n",
+            "Collecting torch==2.13.0\n",
+            "  Using cached https://host/simple/torch-2.13.0-cp311-cp311-linux.whl (899.1 MB)\n",
+            "Downloading numpy-2.4.6-cp311-cp311-manylinux_2_27_x86_64.whl (16.9 MB)\n",
+            "Installing collected packages: numpy, torch, voice-studio\n",
+            "Successfully installed numpy-2.4.6 torch-2.13.0\n",
+        ]
+    )
+    assert capsys.readouterr().out.splitlines() == [
+        "..",
+        "  torch 2.13.0, 899.1 MB",
+        "  numpy 2.4.6, 16.9 MB",
+        "Putting 3 packages in place. This takes a minute or two.",
+    ]
+
+
+def test_a_failing_pip_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pip = tmp_path / "pip"
+    pip.write_text("#!/bin/sh\necho Collecting numpy\necho No space left on device >&2\nexit 1\n")
+    pip.chmod(0o755)
+    monkeypatch.setattr(bootstrap, "program", lambda venv, name: pip)
+    with pytest.raises(SetupError, match="The disk is full"):
+        bootstrap.install_packages(tmp_path, testing=False)
+    told = capsys.readouterr()
+    assert "\n.\n" in told.out
+    assert "No space left on device" in told.err
+
+
+def test_the_command_is_named_as_it_is_typed_in_this_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "my studio"
+    root.mkdir()
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.chdir(tmp_path)
+    assert bootstrap.command_of(root) == f"'{root / 'studio'}'"
+    monkeypatch.chdir(root)
+    assert bootstrap.command_of(root) == "./studio"
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert bootstrap.command_of(root) == "py bootstrap.py"

@@ -126,7 +126,8 @@ def test_tokenizers(described: ModelDescription, data: Path) -> None:
 def test_nothing_installed_says_what_and_where(described: ModelDescription) -> None:
     found = shelf(described)
     with pytest.raises(
-        ModelFileError, match=r"no talker in /m\. .*0\.6b-custom.*about 0\.3 GB.*README"
+        ModelFileError,
+        match=r"no talker in /m\. .*0\.6b-custom.*about 0\.3 GB.*hf download .* --local-dir /m",
     ):
         choose_pair(found, PLAIN)
     damaged = UnusableFile(Path("/m/x.gguf"), ModelFileError("Cut."))

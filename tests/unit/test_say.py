@@ -92,7 +92,9 @@ def test_home_moves_the_models(studio: Run, data: Path, tmp_path: Path) -> None:
         studio("say", "Hello"),
         "There is no talker in ",
         "qwen-tokenizer-12hz-Q8_0.gguf",
-        'The README tells under "Models"',
+        "https://huggingface.co/Serveurperso/Qwen3-TTS-GGUF",
+        "hf download Serveurperso/Qwen3-TTS-GGUF qwen-talker-0.6b-customvoice-Q8_0.gguf "
+        "qwen-tokenizer-12hz-Q8_0.gguf --local-dir ",
     )
     assert studio("say", "Hello", "--home", tmp_path / "else").status == 0
 
@@ -237,6 +239,17 @@ def test_what_cannot_be_said_is_explained(studio: Run, data: Path, tmp_path: Pat
     assert list(Path().iterdir()) == []
 
 
+def test_the_command_is_called_as_it_was_typed(
+    studio: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STUDIO_COMMAND", "./studio")
+    assert studio("--help").text.startswith("usage: ./studio ")
+    assert studio("convert", "--help").text.startswith("usage: ./studio convert ")
+    assert "  ./studio quantize qwen-talker" in studio("quantize", "--help").text
+    fails(studio("Hello"), '`./studio say "Hello"`?', "`./studio --help`")
+    fails(studio("say", "Hello", "--seed", "x"), "`./studio say --help`")
+
+
 def test_stopping_keeps_what_was_made(
     studio: Run, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -338,7 +351,9 @@ def test_models_in_the_wrong_folder_are_noticed(studio: Run, data: Path, studio_
 
 def test_models_says_what_is_missing(studio: Run, data: Path, studio_home: Path) -> None:
     folder = studio_home / "data" / "models"
-    assert f"There is no talker in {folder}." in studio("models").text
+    told = studio("models").text
+    assert f"There is no talker in {folder}." in told
+    assert f"--local-dir {folder}" in told
     install(folder, data, BASE)
     lines = studio("models").text.splitlines()
     assert len(lines) == 2

@@ -10,25 +10,34 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import soundfile
 
+from app.core import take_files
 from app.core.autosave import Autosaver
 from app.core.history import History
 from app.core.presets import Preset
 from app.core.session import Draft, Session
 from app.core.session_store import SessionStore, list_sessions
 from app.core.storage import DamagedFileError, StorageError
-from app.core.take_files import TakeWriter, read_samples, read_take, save_take_as
+from app.core.take_files import (
+    TakeWriter,
+    read_samples,
+    read_take,
+    save_take_as,
+    save_takes,
+    saved_name,
+)
 from app.core.takes import Take, TakeEnding, TakeRequest
 from app.core.trash import Trash
 from app.core.voice_record import Likeness
 from engine import Ending, Family, Layout, Sampling, StackSampling, Voice
 from engine.types import Samples
 from engine.voices import read_codes
-from engine.wav import HEADER_BYTES, WavFormat
+from engine.wav import HEADER_BYTES, WavFormat, write_wav
 
 REQUEST = TakeRequest(
     text="Grüße aus\nŁódź <|im_end|> \ud800",
@@ -181,6 +190,54 @@ def test_saving_never_claims_what_is_not_there(store: SessionStore, tmp_path: Pa
     with pytest.raises(DamagedFileError, match="is damaged"):
         save_take_as(source, tmp_path / "clip.wav", WavFormat.WAV16, 24000)
     assert not (tmp_path / "clip.wav").exists()
+
+
+def test_what_was_written_is_read_again(
+    store: SessionStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, target = store.sound_path(speak(store)), tmp_path / "clip.wav"
+
+    def other(path: Path, pieces: Any, wav_format: WavFormat, sample_rate: int) -> None:
+        write_wav(path, [np.zeros_like(piece) for piece in pieces], wav_format, sample_rate)
+
+    monkeypatch.setattr(take_files, "write_wav", other)
+    with pytest.raises(StorageError, match="not written as a whole"):
+        save_take_as(source, target, WavFormat.WAV16, 24000)
+
+
+def test_takes_are_saved_together_under_names_of_their_own(
+    store: SessionStore, tmp_path: Path
+) -> None:
+    takes = [(store.sound_path(take), take) for take in (speak(store), speak(store), speak(store))]
+    gone = tmp_path / "gone.wav"
+    name = saved_name(takes[0][1])
+    (tmp_path / name).write_bytes(b"older")
+    saved = save_takes([takes[0], (gone, takes[1][1]), takes[2]], tmp_path, WavFormat.WAV16)
+    stem = name.removesuffix(".wav")
+    assert [path.name for path in saved.files] == [f"{stem} 2.wav", f"{stem} 3.wav"]
+    assert (tmp_path / name).read_bytes() == b"older"
+    assert all(soundfile.info(path).frames == 3 * 1920 for path in saved.files)
+    assert [str(gone) in problem.message for problem in saved.problems] == [True]
+    with pytest.raises(StorageError, match="cannot be listed"):
+        save_takes(takes, tmp_path / "nowhere", WavFormat.WAV16)
+
+
+@pytest.mark.parametrize(
+    ("voice", "text", "name"),
+    [
+        ("Mira", "Good morning. This is how I sound!", "Mira - Good morning This is how I sound"),
+        ("", "What? A/B: no.", "What A-B no"),
+        ("Anna", "…!", "Anna"),
+        ("con", "", "_con"),
+        ("", " \n", "Take"),
+        ("Ryan", "«Oh!» 3.5 km, don't <|im_end|> ../etc", "Ryan - Oh 3.5 km don't im_end etc"),
+        ("Ann", "word " * 1000, f"Ann - {' '.join(['word'] * 12)}"),
+        ("李", "你好吗" * 100, f"李 - {('你好吗' * 100)[:31]}"),
+    ],
+)
+def test_saved_takes_are_named_after_voice_and_words(voice: str, text: str, name: str) -> None:
+    take = replace(TAKE, request=replace(REQUEST, text=text), voice_label=voice)
+    assert saved_name(take) == f"{name}.wav"
 
 
 # --- sessions ---

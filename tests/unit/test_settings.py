@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.presets import Preset, matching_preset, preset_sampling
-from app.core.settings import Settings, Theme, load_settings, save_settings
+from app.core.settings import FilePurpose, Settings, Theme, load_settings, save_settings
 from app.core.storage import StorageError
 from app.core.voice_record import VoiceOrder
 from engine import Sampling, StackSampling
@@ -38,6 +38,8 @@ FULL = Settings(
     voice_language="german",
     voice_tags=("calm",),
     window_geometry="AdnQywAD",
+    tab="design",
+    last_folders={FilePurpose.RECORDING: Path("/music"), FilePurpose.TAKE: Path("/größere takes")},
     window_state="AAAA",
     unknown={"later": {"key": 1}},
 )

@@ -44,7 +44,7 @@ def begin(self):
     window.close()
 
 Studio.begin = begin
-QMessageBox.critical = lambda _, title, text: print("told", text)
+QMessageBox.exec = lambda box: print("told", box.text())
 models = tuple(Path(word) for word in sys.argv[2:])
 sys.exit(open_window(Path(sys.argv[1]), models, null_audio=True))
 """
@@ -114,6 +114,8 @@ def test_without_a_display_the_command_names_what_works(
     assert answer.told.startswith("error: There is no display here")
     assert INSTEAD in answer.told
     assert answer.told.count("\n") == 1
+    monkeypatch.setenv("STUDIO_COMMAND", "./studio")
+    assert './studio say "Hello" -o hello.wav' in Terminal(monkeypatch).run(main, []).told
 
 
 @pytest.mark.parametrize(

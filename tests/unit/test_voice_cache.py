@@ -13,8 +13,9 @@ from app.core.storage import StorageError
 from app.core.trash import Trash
 from app.core.voice_cache import RECENT_SECONDS, VoiceCache
 from app.core.voice_folder import read_voice_folder
+from app.core.voice_parts import VoiceParts
 from app.core.voice_record import LibraryVoice, VoiceDetails, VoiceKind
-from app.core.voices import VoiceLibrary, VoiceParts
+from app.core.voices import VoiceLibrary
 
 LATER = 10.0
 

@@ -31,6 +31,8 @@ from app.core.trash import Trash
 from app.core.voice_export import export_bare, export_folder, export_zip
 from app.core.voice_folder import DETAILS, VoiceWidthError, load_voice
 from app.core.voice_import import import_voices
+from app.core.voice_listing import VoiceListing
+from app.core.voice_parts import VoiceParts
 from app.core.voice_record import (
     Consent,
     LibraryVoice,
@@ -43,7 +45,7 @@ from app.core.voice_record import (
     clean_tags,
     sorted_voices,
 )
-from app.core.voices import UNFINISHED, VoiceLibrary, VoiceListing, VoiceParts
+from app.core.voices import UNFINISHED, VoiceLibrary
 from engine import RequestError, VoiceFileError
 from engine.voices import pack_codes, read_embedding, write_codes, write_embedding
 

@@ -11,6 +11,7 @@ from app.core.voice_prompt import (
     EXAMPLES,
     attribute_sentence,
     attributes_in,
+    contradiction,
     with_attributes,
 )
 
@@ -63,7 +64,6 @@ def test_a_sentence_is_read_back_from_among_other_words(chosen: dict[str, str]) 
         "A elderly man.",
         "A man with a  voice.",
         "A voice, sounding calm.",
-        *EXAMPLES.values(),
     ],
 )
 def test_what_a_person_has_worded_is_not_taken_for_ours(prompt: str) -> None:
@@ -110,8 +110,33 @@ def test_a_change_of_mind_leaves_the_other_words_alone(
     assert words.strip() in twice
 
 
-def test_every_example_says_who_speaks() -> None:
+def test_every_example_shows_its_attributes_and_lets_them_be_changed() -> None:
     assert len(EXAMPLES) == 3
-    for name, words in EXAMPLES.items():
-        assert name
-        assert words.endswith(".")
+    for words in EXAMPLES.values():
+        chosen = attributes_in(words)
+        assert len(chosen) > 3
+        other = attribute_sentence({**chosen, "Age": "teenage", "Gender": "girl"})
+        changed = with_attributes(words, attribute_sentence(chosen), other)
+        assert attributes_in(changed)["Age"] == "teenage"
+        assert contradiction(words) is None
+        assert contradiction(changed) is None
+
+
+@pytest.mark.parametrize(
+    ("prompt", "words"),
+    [
+        ("", None),
+        ("An elderly woman, a young girl at heart.", None),  # all of it a person's own
+        ("A young speaker. A middle-aged woman with a warm voice.", ("young", "middle-aged")),
+        ("A woman. He limps.", ("woman", "he")),
+        ("A man. The other woman-hater.", None),
+        ("A girl. She is a young woman.", None),
+        ("A speaker with a very low-pitched voice. Shrill, at times.", ("very low", "shrill")),
+        ("A speaker, speaking at a brisk pace. SLOWLY, softly.", ("brisk", "slowly")),
+        ("A speaker, sounding calm. Excited.", None),
+    ],
+)
+def test_what_contradicts_the_attributes_is_found(
+    prompt: str, words: tuple[str, str] | None
+) -> None:
+    assert contradiction(prompt) == words
