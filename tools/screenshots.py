@@ -30,8 +30,9 @@ from app.audio.null import NullBackend
 from app.core.paths import StudioPaths, studio_paths
 from app.core.settings import Theme
 from app.core.trash import Trash
+from app.core.voice_parts import VoiceParts
 from app.core.voice_record import Consent, VoiceDetails, VoiceKind
-from app.core.voices import VoiceLibrary, VoiceParts
+from app.core.voices import VoiceLibrary
 from app.jobs.work import Openers
 from app.main import make_application
 from app.studio.models import ModelStatus
@@ -40,7 +41,7 @@ from app.ui.blend_dialog import BlendDialog
 from app.ui.live import LiveTimer
 from app.ui.main_window import MainWindow
 from app.ui.theme import Appearance
-from engine import RequestError, Sampling
+from engine import Family, RequestError, Sampling
 
 DATA = Path(__file__).parents[1] / "tests" / "golden" / "data"
 BASE = "qwen-talker-1.7b-base-F32.gguf"
@@ -150,14 +151,14 @@ def photograph(home: Path, target: Path, theme: Theme, size: QSize) -> None:
     paths = studio_paths(home)
     empty = Photographer(home / "fresh", target, theme, size)
     empty.picture("empty")
-    empty.window.dialogs.show_models()
+    empty.window.dialogs.show_models(Family.BASE)
     empty.picture("no-models")
     empty.close()
 
     fill(paths)
     camera = Photographer(home, target, theme, size)
     studio, window = camera.studio, camera.window
-    window.dialogs.show_models()
+    window.dialogs.show_models(Family.BASE)
     camera.picture("models")
     camera.load(BASE)
     voices = sorted(studio.voices.listing.voices, key=lambda voice: voice.name)

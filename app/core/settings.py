@@ -64,7 +64,6 @@ class Settings:
     volume: float = 1.0  # 0..1
     takes_per_press: int = 1
     preset: Preset = Preset.NATURAL
-    consent_name: str = ""  # who last said whose voice it was
     last_session: str = ""  # name of its folder
     voice_order: VoiceOrder = VoiceOrder.NAME  # how the list of voices is sorted
     voice_kinds: tuple[str, ...] = ()  # what it is filtered by, all three
@@ -143,7 +142,6 @@ def _from_document(document: Document, path: Path) -> LoadedSettings:
         volume=fields.number("volume", usual.volume, 0.0, 1.0),
         takes_per_press=fields.integer("takes_per_press", usual.takes_per_press, 1, MOST_TAKES),
         preset=fields.choice("preset", Preset, usual.preset),
-        consent_name=fields.text("consent_name", usual.consent_name),
         last_session=fields.text("last_session", usual.last_session),
         voice_order=fields.choice("voice_order", VoiceOrder, usual.voice_order),
         voice_kinds=fields.texts("voice_kinds"),
@@ -182,7 +180,6 @@ def _plain(settings: Settings) -> dict[str, Any]:
         "volume": settings.volume,
         "takes_per_press": settings.takes_per_press,
         "preset": settings.preset,
-        "consent_name": settings.consent_name,
         "last_session": settings.last_session,
         "voice_order": settings.voice_order,
         "voice_kinds": list(settings.voice_kinds),

@@ -242,7 +242,6 @@ class Cloning(QObject):
         clip, state = self._clip, self._state
         if clip is None or not state.can_save:
             return
-        self._parts.settings.update(consent_name=state.consent_name.strip())
         self._parts.saver.save(clip, state, partial(self._on_saved, clip), self._on_idle)
 
     def _on_saved(self, clip: Clip, voice: LibraryVoice) -> None:
@@ -380,10 +379,7 @@ class Cloning(QObject):
     # --- the state ---
 
     def _fresh(self) -> CloneState:
-        settings = self._parts.settings.settings
-        return CloneState(
-            language=settings.language or ANY_LANGUAGE, consent_name=settings.consent_name
-        )
+        return CloneState(language=self._parts.settings.settings.language or ANY_LANGUAGE)
 
     def _update(self, **changes: Any) -> None:
         """Change the state and what follows from it; tell of it if it is another one then."""

@@ -62,10 +62,10 @@ class Designing(QObject):
             if not voice.files.widths and voice.recording is not None and not voice.read_only
         )
 
-    def lock(self, take: Take, name: str) -> None:
+    def lock(self, take: Take, name: str, *, with_words: bool = True) -> None:
         """Make a take a voice of the library: its sound, its words, its codes.
 
-        Of one that was not spoken to its end only the sound: its words say more than is heard.
+        Without words only its sound: those of a take that breaks off say more than is heard.
         What speaks afterwards is a base model, so the embedding is made by those that are found
         on this machine; without one the voice is kept and completed later.
         """
@@ -85,12 +85,12 @@ class Designing(QObject):
         )
 
         def store(codes: Codes | None) -> None:
-            transcript = take.text if take.is_whole else ""
+            transcript = take.text if with_words else ""
             parts = VoiceParts(clip=sound, transcript=transcript, codes=codes)
             self._voices.create(details, parts, self._on_locked)
 
         def read() -> Codes | None:
-            return _codes(codes_path) if take.is_whole else None
+            return _codes(codes_path) if with_words else None
 
         self._background.run(read, store, self.problem.emit)
 

@@ -39,7 +39,7 @@ TAB = "design"
 PROMPT_LINES = 3
 LONGEST_PROMPT = 4000
 USUAL_CANDIDATES = 4
-LEAST_WIDTH = 250  # of both halves
+LEAST_WIDTH = 250  # of the candidates
 LEAST_HEIGHT = 24  # of the candidates, and of the description
 
 
@@ -106,7 +106,7 @@ class DesignTab(QWidget):
         splitter.setSizes([1, 1])
         splitter.setChildrenCollapsible(False)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(ROOM, GAP, ROOM, GAP)
+        layout.setContentsMargins(ROOM - 4, GAP, ROOM - 4, GAP)
         layout.setSpacing(GAP)
         layout.addWidget(self._gate)
         layout.addWidget(splitter, 1)
@@ -115,7 +115,6 @@ class DesignTab(QWidget):
         page = ScrollColumn(LEAST_HEIGHT, parent=self)
         page.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         column = page.column
-        column.setContentsMargins(0, 0, TIGHT, 0)
         self._prompt = PlainEdit(page)
         self._prompt.setAccessibleName("Description of the voice")
         self._prompt.setPlaceholderText(f"For example: {next(iter(EXAMPLES.values()))}")
@@ -134,7 +133,6 @@ class DesignTab(QWidget):
         column.addWidget(self._examples(page))
         column.addWidget(self._helper)
         column.addWidget(self._doubt)
-        page.setMinimumWidth(LEAST_WIDTH)
         return page
 
     def _build_results(self, timer: LiveTimer) -> QWidget:

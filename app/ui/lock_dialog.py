@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from app.core.takes import Take
 from app.ui.banner import Severity
@@ -37,11 +37,13 @@ class LockDialog(FittedDialog):
             "as one is there."
         )
         self._part = InlineNote(self)
+        self._all_spoken = QCheckBox("All of its &words can be heard: keep them", self)
+        self._all_spoken.setChecked(take.is_whole)
+        self._all_spoken.setHidden(take.is_whole)
         if not take.is_whole:
             self._part.tell(
-                f"This take breaks off after {take.seconds:.1f} s, so only a part of its words was "
-                "spoken. Only the sound of the voice is kept, without a transcript; for the best "
-                "likeness make the take again to its end first.",
+                f"This take breaks off after {take.seconds:.1f} s. A transcript has to say exactly "
+                "what is heard, so only the sound of the voice is kept.",
                 Severity.WARNING,
             )
         buttons = SaveButtons(self, "Lock voice", "lock")
@@ -52,6 +54,7 @@ class LockDialog(FittedDialog):
         layout.addWidget(wrapped_label(words, parent=self))
         layout.addWidget(wrapped_label(f"“{take.request.instruct}”", muted=True, parent=self))
         layout.addWidget(self._part)
+        layout.addWidget(self._all_spoken)
         layout.addWidget(label)
         layout.addWidget(self._name)
         layout.addWidget(buttons)
@@ -61,6 +64,11 @@ class LockDialog(FittedDialog):
     @property
     def name(self) -> str:
         return self._name.text().strip()
+
+    @property
+    def with_words(self) -> bool:
+        """Whether the words of the take are those that are heard."""
+        return self._all_spoken.isChecked()
 
     @Slot()
     def _on_name(self) -> None:

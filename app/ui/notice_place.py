@@ -59,7 +59,7 @@ class NoticePlace(QObject):
             corner = self._usual.mapTo(self._window, QPoint(0, 0))
             room = QRect(corner, self._usual.size())
         size = self._size(room.width())
-        top = max(room.bottom() + 1 - TIGHT - size.height(), 0)
+        top = max(room.bottom() + 1 - size.height(), 0)
         return QRect(QPoint(room.center().x() - size.width() // 2, top), size)
 
     def _above(self) -> QRect:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from types import MappingProxyType
 
 from PySide6.QtCore import QObject, Qt
@@ -36,7 +35,7 @@ class PanelFolding(QObject):
         row.setSpacing(TIGHT)
         for dock in widths:
             action = dock.toggleViewAction()
-            action.triggered.connect(partial(self._on_triggered, dock))
+            action.triggered.connect(lambda shown, dock=dock: self._on_triggered(dock, shown))
             button = self._buttons[dock] = QToolButton(corner)
             button.setDefaultAction(action)
             button.setProperty("kind", "quiet")
@@ -86,7 +85,10 @@ class PanelFolding(QObject):
         if shown:
             self.show(dock)
             return
-        self._folded.discard(dock)
+        if dock is self._wanted:
+            self._folded.add(dock)  # it only makes room again for what it took the place of
+        else:
+            self._folded.discard(dock)
         self._wanted = None
         self.fit(self._room)
 

@@ -33,11 +33,11 @@ class ScrollColumn(QScrollArea):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
 
     def sizeHint(self) -> QSize:
-        width = self._content.sizeHint().width() + self._bar()
+        width = self._content.sizeHint().width() + self._bar_width()
         return QSize(width, self._height(max(self.width(), self.minimumSizeHint().width())))
 
     def minimumSizeHint(self) -> QSize:
-        width = self._content.minimumSizeHint().width() + self._bar()
+        width = self._content.minimumSizeHint().width() + self._bar_width()
         return QSize(width, min(self._least_height, self._height(max(self.width(), width))))
 
     def _height(self, width: int) -> int:
@@ -47,8 +47,11 @@ class ScrollColumn(QScrollArea):
         return self.column.totalSizeHint().height()
 
     def _bar(self) -> int:
-        """The width that is kept for the scroll bar."""
-        return self.verticalScrollBar().sizeHint().width() if self._keeps_bar else 0
+        """The width that is kept for the scroll bar also while it is not there."""
+        return self._bar_width() if self._keeps_bar else 0
+
+    def _bar_width(self) -> int:
+        return self.verticalScrollBar().sizeHint().width()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         if self._keeps_bar:

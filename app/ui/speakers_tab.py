@@ -161,7 +161,7 @@ class SpeakersTab(QWidget):
         self._box = SpeechBox(TAB, self._studio, self)
         self._box.speak_requested.connect(self.speak_requested)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(ROOM, GAP, ROOM, GAP)
+        layout.setContentsMargins(ROOM - 4, GAP, ROOM - 4, GAP)
         layout.setSpacing(GAP)
         above = ScrollColumn(LEAST_HEIGHT, parent=self)
         for widget in (self._gate, self._people, self._manners):

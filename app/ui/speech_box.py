@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
@@ -102,7 +102,9 @@ class SpeechBox(QWidget):
             self._wish.wait(state.pair.talker)
             self._tell_waiting(coming)
         elif offered is None:
-            self.tell(f"This needs a {NAMES[family]} model, and none is on this computer yet.")
+            looking = self._studio.models.found is None
+            why = "which is being looked for" if looking else "and none is on this computer yet"
+            self.tell(f"This needs a {NAMES[family]} model, {why}.")
         else:
             key = key_text(shortcut("speak").keys[0])
             self._offered = offered

@@ -95,7 +95,7 @@ class TakeList(QScrollArea):
 
     def reveal(self, strip: TakeStrip) -> None:
         """Scroll until a strip is seen."""
-        self.ensureWidgetVisible(strip)
+        self.ensureWidgetVisible(strip, 0, TIGHT)
 
     def reveal_soon(self, strip: TakeStrip) -> None:
         """Scroll there when all strips have found their places."""

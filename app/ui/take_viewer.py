@@ -23,7 +23,7 @@ from app.ui.time_axis import Range, clock
 from app.ui.wave_tools import WaveTools
 from app.ui.waveform import WaveformView
 
-LEAST_HEIGHT: Final = 72
+LEAST_HEIGHT: Final = 56
 _CLOSING: Final = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 

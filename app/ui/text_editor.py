@@ -62,6 +62,7 @@ class SpeechEdit(PlainEdit):
         self._count.setProperty("muted", True)
         self._warning.setProperty("tone", "warning")
         self._offer = QLabel(self)
+        self._offer.setObjectName("offer")
         self._offer.setTextFormat(Qt.TextFormat.RichText)
         self._offer.setTextInteractionFlags(
             Qt.TextInteractionFlag.LinksAccessibleByMouse

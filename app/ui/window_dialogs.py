@@ -110,7 +110,11 @@ class WindowDialogs(QObject):
         dialog = LockDialog(
             take, has_base_model=bool(self._studio.models.base_talkers), parent=self._window
         )
-        dialog.accepted.connect(lambda: self._studio.designing.lock(take, dialog.name))
+
+        def lock() -> None:
+            self._studio.designing.lock(take, dialog.name, with_words=dialog.with_words)
+
+        dialog.accepted.connect(lock)
         open_dialog(dialog)
 
     @Slot(object)

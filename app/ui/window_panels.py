@@ -24,8 +24,8 @@ from app.ui.panel_folding import MARK, PanelFolding
 from app.ui.shortcuts import shortcut
 
 LAYOUT_VERSION: Final = 1  # of what is remembered; panels of another version stay where they are
-SIDE_WIDTHS: Final = (254, 264)
-LEAST_CENTRE: Final = QSize(540, 304)  # in which each tab shows its text and the main button
+SIDE_WIDTHS: Final = (254, 260)
+LEAST_CENTRE: Final = QSize(554, 304)  # in which each tab shows its text and the main button
 TAKES_HEIGHT: Final = 170
 LEAST_TAKES_HEIGHT: Final = 128  # two takes
 LARGE_TAKE_HEIGHT: Final = 320

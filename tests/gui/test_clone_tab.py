@@ -34,6 +34,7 @@ from app.ui.step_panel import StepPanel
 from app.ui.theme import Appearance
 from app.ui.transcript_panel import TranscriptPanel
 from app.ui.trim_panel import TrimPanel
+from app.ui.voice_speak_page import VoiceSpeakPage
 from engine import Family
 from tests.clone_steps import (
     LEFT,
@@ -86,30 +87,16 @@ def opened(tab: CloneTab, studio: Studio, clip: Path, qtbot: QtBot) -> CloneTab:
     return open_clip(tab, studio, clip, qtbot)
 
 
-def test_it_begins_with_speaking_and_three_doors(tab: CloneTab) -> None:
+def test_it_begins_with_speaking(tab: CloneTab) -> None:
     assert (tab.tab, tab.title, tab.face) == ("clone", "Clone and speak", SPEAK)
-    assert "There is no voice yet. Three ways to the first one:" in words(tab)
-    doors = [one.accessibleName() for one in tab.findChildren(QPushButton)]
-    assert {"Record", "Open a recording", "Design"} <= set(doors)
+    assert "There is no voice to speak with yet." in words(tab)
 
 
-def test_the_doors_lead_where_they_say(
-    tab: CloneTab, studio: Studio, choosing: Choosing, clip: Path, qtbot: QtBot
-) -> None:
-    def door(name: str) -> QWidget:
-        return part(tab, QPushButton, name)
-
-    with qtbot.waitSignal(tab.design_requested):
-        QTest.mouseClick(door("Design"), LEFT)
-    QTest.mouseClick(door("Record"), LEFT)
+def test_without_a_voice_one_is_made_here(tab: CloneTab) -> None:
+    page = part(tab, VoiceSpeakPage)
+    QTest.mouseClick(button(page, "New voice"), LEFT)
     assert tab.face == NEW
-    assert part(tab, RecorderPanel).isVisible()
-    tab.show_face(SPEAK)
-    choosing.recording = clip
-    QTest.mouseClick(door("Open a recording"), LEFT)
-    assert tab.face == NEW
-    qtbot.waitUntil(lambda: studio.cloning.state.source == "anna.wav")
-    assert not part(tab, RecorderPanel).isVisible()
+    assert part(tab, NewVoicePage).isVisible()
 
 
 def test_the_later_steps_wait_for_a_recording(tab: CloneTab) -> None:
@@ -265,7 +252,7 @@ def test_without_a_base_model_it_is_saved_and_waits(
     assert tests == []
     assert "anna" in words(opened)
     assert opened.request() is None
-    assert "Load a Base model first; it speaks with cloned voices." in words(opened)
+    assert any("This needs a Base model" in each for each in words(opened))
 
 
 def test_a_text_that_is_there_is_not_replaced_by_the_test_line(

@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtCore import Qt, QThreadPool
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
+    QCheckBox,
     QComboBox,
     QDialog,
     QLabel,
@@ -211,16 +212,18 @@ def test_an_example_shows_its_attributes_and_what_contradicts_them_is_told(tab: 
 def test_what_is_missing_is_told_beside_the_text(
     tab: DesignTab, studio: Studio, model_files: FakeModels, qtbot: QtBot
 ) -> None:
-    assert tab.request() is None
-    assert "Load a VoiceDesign model first." in words(tab)
-    load(studio, model_files.voice_design, qtbot)
     write(studio, instruct=" \n")
     assert tab.request() is None
     assert "Describe the voice first" in words(tab)
     write(studio, instruct=f" {PROMPT} ", language="english")
+    assert "Describe the voice first" not in words(tab)
     assert tab.request() is None
     assert "There is no text yet." in words(tab)
     write(studio, text=TEXT)
+    assert tab.request() is None
+    assert "This needs a VoiceDesign model" in words(tab)
+    load(studio, model_files.voice_design, qtbot)
+    assert "This needs a VoiceDesign model" not in words(tab)
     assert tab.request() == replace(DESIGN, language="english")
 
 
@@ -522,6 +525,15 @@ def test_a_take_that_breaks_off_is_locked_with_a_warning(
     assert "with its words as transcript" not in said
     [voice] = studio.voices.listing.voices
     assert voice.transcript == ""
+    qtbot.waitUntil(lambda: not tab.findChildren(LockDialog))
+    press(tab.grid.cards[0], "Lock…")
+    [dialog] = tab.findChildren(LockDialog)
+    QTest.mouseClick(dialog.findChildren(QCheckBox)[0], LEFT)
+    QTest.keyClicks(dialog.findChildren(QLineEdit)[0], "Borin the whole")
+    with qtbot.waitSignal(studio.designing.locked, timeout=20_000) as locked:
+        dialog.accept()
+    assert locked.args[0].transcript == TEXT
+    assert locked.args[0].files.has_codes
 
 
 def test_a_lock_can_be_called_off(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,13 +100,10 @@ def test_a_take_becomes_a_voice_that_speaks(shop: Workshop, data: Path, qtbot: Q
     assert shop.voices.selected == voice
 
 
-def test_of_a_take_that_breaks_off_only_the_sound_is_kept(
-    shop: Workshop, data: Path, qtbot: QtBot
-) -> None:
+def test_without_words_only_the_sound_is_kept(shop: Workshop, data: Path, qtbot: QtBot) -> None:
     find_models(shop)
-    take = replace(make_take(shop, data), ending=TakeEnding.STOPPED)
     with qtbot.waitSignal(shop.designing.completed):
-        shop.designing.lock(take, "Edith")
+        shop.designing.lock(make_take(shop, data), "Edith", with_words=False)
     shop.flush()
     (voice,) = shop.voices.listing.voices
     assert voice.files.widths == (WIDTH,)

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QTimer, qWarning
@@ -14,7 +15,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.interruptions import Interruptions
-from app.main import tell_no_start
+from app.main import start_again, tell_no_start
 from app.unexpected import UnexpectedErrors
 from engine import ExplainedError
 
@@ -91,3 +92,16 @@ def test_a_signal_closes_the_box_that_says_why_there_is_no_window(
     tell_no_start(ExplainedError("There is no room.", "Make some."))
     assert QApplication.activeModalWidget() is None
     assert signal.getsignal(number) is before
+
+
+def test_the_studio_starts_again_as_it_was_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[object] = []
+    monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "app", "--home", "/a place"])
+    monkeypatch.setattr("app.main.os.execve", lambda *given: begun.extend(given))
+    monkeypatch.setattr("app.main.subprocess.run", lambda *_, **__: SimpleNamespace(returncode=0))
+    start_again({"HOME": "/home/me"})
+    assert begun == [
+        sys.executable,
+        [sys.executable, "-m", "app", "--home", "/a place"],
+        {"HOME": "/home/me"},
+    ]

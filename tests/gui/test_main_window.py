@@ -39,7 +39,7 @@ from app.studio.models import ModelStatus
 from app.studio.notes import Note
 from app.studio.speech_state import SpeechPhase
 from app.studio.studio import Studio
-from app.ui.banner import Severity
+from app.ui.banner import Banner, Severity
 from app.ui.clone_tab import NEW, SPEAK
 from app.ui.help_dialog import HelpDialog
 from app.ui.live import LiveTimer
@@ -51,8 +51,9 @@ from app.ui.shortcuts import SHORTCUTS, Context
 from app.ui.takes_panel import TakeTargets
 from app.ui.theme import Appearance
 from app.ui.window_drops import Drop, sorted_out
+from app.ui.window_messages import Remedies, WindowMessages
 from app.ui.window_panels import decoded, encoded
-from engine import ExplainedError, Family, Layout, ModelFileError, ModelPair, Sampling
+from engine import DeviceError, ExplainedError, Family, Layout, ModelFileError, ModelPair, Sampling
 from tests.fakes import FakeModels, FakeOpener, Pace
 from tests.gui.voice_shelf import Shelf
 
@@ -407,7 +408,7 @@ def test_the_title_names_the_session(window: MainWindow, studio: Studio) -> None
     ("error", "dialog"),
     [
         (ModelFileError("No model is loaded.", "Choose one."), ModelDialog),
-        (SoundDeviceError("The loudspeaker is gone."), PreferencesDialog),
+        (DeviceError("There is no device 'abacus'."), PreferencesDialog),
         (ExplainedError("The disk is full."), None),
     ],
 )
@@ -425,6 +426,73 @@ def test_problems_come_with_the_way_to_their_cause(
         assert notice.action is not None
         notice.action.run()
         assert open_dialogs(window) == [dialog]
+
+
+def test_without_sound_devices_the_way_is_to_look_again(
+    qtbot: QtBot, window: MainWindow, studio: Studio
+) -> None:
+    error = SoundDeviceError("The loudspeaker is gone.")
+    studio.problem.emit(error)
+    notice = window.banner.notice
+    assert notice is not None
+    assert notice.action is not None
+    assert notice.action.label == "Look again"
+    with qtbot.waitSignal(studio.sound.devices_changed):
+        notice.action.run()
+    assert studio.sound.outputs
+    window.banner.dismiss()
+    studio.problem.emit(error)
+    notice = window.banner.notice
+    assert notice is not None
+    assert notice.action is not None
+    notice.action.run()
+    assert open_dialogs(window) == [PreferencesDialog]
+
+
+def test_what_was_written_is_shown_or_named(
+    qtbot: QtBot, studio: Studio, theme: Appearance, tmp_path: Path
+) -> None:
+    answers = [True, False]
+    host = QWidget()
+    qtbot.addWidget(host)
+    banner = Banner(host)
+    remedies = Remedies(lambda: None, lambda: None)
+    messages = WindowMessages(studio, banner, remedies, banner, lambda _: answers.pop(0))
+    for expected in ("", f"No file manager opens here. The folder is {tmp_path}."):
+        messages.tell_note(Note("1 file saved.", folder=tmp_path))
+        assert banner.notice is not None
+        assert banner.notice.action is not None
+        assert banner.notice.action.label == "Open its folder"
+        action = banner.notice.action
+        banner.dismiss()
+        action.run()
+        assert (banner.notice.sentence if banner.notice is not None else "") == expected
+
+
+def test_the_size_and_the_colours_have_keys(
+    qtbot: QtBot, window: MainWindow, studio: Studio
+) -> None:
+    studio.preferences.update(theme=Theme.DARK)
+    chosen = []
+    for _ in range(2):
+        window.keys["theme"].trigger()
+        chosen.append(studio.preferences.settings.theme)
+    assert chosen == [Theme.LIGHT, Theme.DARK]
+    window.keys["smaller"].trigger()
+    assert window.banner.notice is not None
+    assert window.banner.notice.sentence == "100 % is the smallest size."
+    window.banner.dismiss()
+    window.keys["larger"].trigger()
+    assert studio.preferences.settings.scale == 1.1
+    notice = window.banner.notice
+    assert notice is not None
+    assert notice.action is not None
+    assert notice.action.label == "Restart now"
+    assert not studio.is_restart_wanted
+    with qtbot.waitSignal(studio.restart_wanted):
+        notice.action.run()
+    assert studio.is_restart_wanted
+    assert not window.isVisible()
 
 
 def test_notes_bring_their_button_and_newer_undo_replaces_older(

@@ -115,7 +115,7 @@ def test_an_empty_computer_is_told_what_to_get_and_where_to_put_it(
     assert line.startswith("hf download Serveurperso/Qwen3-TTS-GGUF qwen-talker-1.7b-voicedesign")
     assert line.endswith(f"--local-dir {shlex.quote(str(studio.paths.models))}")
     offers = [each.text() for each in dialog.findChildren(QPushButton) if each.isVisible()]
-    assert sum("folder" in offer.lower() for offer in offers) == 1  # two words for one thing confuse
+    assert sum("folder" in offer.lower() for offer in offers) == 1
 
 
 def test_the_models_folder_is_opened_or_named(qtbot: QtBot, theme: Appearance) -> None:

@@ -179,7 +179,8 @@ def test_f1_lists_every_key(theme: Appearance, qtbot: QtBot) -> None:
     texts = [label.text() for label in dialog.findChildren(QLabel)]
     for row in SHORTCUTS:
         assert row.what in texts
-        assert key_text(row.keys[0]) in texts
+        caps = key_text(row.keys[0]) if len(row.keys) < 3 else "Alt+Shift+← → ↑ ↓"
+        assert caps in texts
     for context in Context:
         assert context.value in texts
     dialog.show()
@@ -307,9 +308,19 @@ def test_a_new_size_waits_for_the_next_start(theme: Appearance, qtbot: QtBot) ->
     assert not note.isVisible()
     QTest.keyClick(combo(dialog, "Size"), Qt.Key.Key_End)
     assert note.isVisible()
-    assert "started again" in note.text()
+    assert "starts again" in note.text()
+    with qtbot.waitSignal(dialog.restart_requested):
+        button(dialog, "Restart now").click()
     QTest.keyClick(combo(dialog, "Size"), Qt.Key.Key_Home)
     assert not note.isVisible()
+
+
+def test_the_own_folder_of_the_studio_is_named(theme: Appearance, qtbot: QtBot) -> None:
+    own = Path("/home/me/.local/share/voice-studio/models")
+    dialog = PreferencesDialog(Preferences(), Choices(own_folder=own), lambda _: None)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    assert any(str(own) in label.text() for label in dialog.findChildren(QLabel))
 
 
 def test_model_folders_come_and_go(theme: Appearance, qtbot: QtBot, tmp_path: Path) -> None:

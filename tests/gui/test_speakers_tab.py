@@ -192,17 +192,21 @@ def test_what_is_missing_is_told_beside_the_text(
     tab: SpeakersTab, studio: Studio, model_files: FakeModels, qtbot: QtBot
 ) -> None:
     assert tab.request() is None
-    assert "Load a model with speakers first." in words(tab)
+    assert "There is no text yet." in words(tab)
+    write(studio, text="Hello.")
+    assert "There is no text yet." not in words(tab)
+    assert tab.request() is None
+    assert "This needs a CustomVoice model" in words(tab)
     assert tab.requests_with_all() == ()
     load(studio, model_files.custom_voice, qtbot)
+    assert "This needs a CustomVoice model" not in words(tab)
     assert tab.request() is None
     assert "Choose a speaker first." in words(tab)
     tiles(tab)[0].click()
-    assert tab.request() is None
-    assert "There is no text yet." in words(tab)
-    assert tab.requests_with_all() == ()
-    write(studio, text="Hello.")
+    assert "Choose a speaker first." not in words(tab)
     assert tab.request() is not None
+    write(studio, text="")
+    assert tab.requests_with_all() == ()
 
 
 def test_the_same_line_in_all_speakers(

@@ -92,6 +92,10 @@ def test_the_loaded_model_its_device_and_its_speed_are_told(
     qtbot.waitUntil(lambda: len(studio.session.takes) == 1)
     qtbot.waitUntil(lambda: studio.speech.state.phase is SpeechPhase.IDLE)
     assert f"CPU \N{MIDDLE DOT} {speed_text(studio.speech.speed)}" in words(strip)
+    studio.models.load(model_files.base)
+    qtbot.waitUntil(lambda: button(strip, "Model").text() == "1.7B Base")
+    qtbot.waitUntil(lambda: studio.models.state.status is ModelStatus.LOADED)
+    assert "real time" not in words(strip)  # that was another model
 
 
 def test_speaking_shows_its_sentence_and_can_be_cancelled(

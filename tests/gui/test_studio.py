@@ -84,6 +84,7 @@ def test_an_empty_home_is_no_problem(studio: Studio, qtbot: QtBot) -> None:
     assert studio.background.flush()
     qtbot.waitUntil(lambda: not studio.sound.is_looking, timeout=30_000)
     assert studio.models.state.status is ModelStatus.NONE
+    assert studio.paths.models.is_dir()  # where people are told to put models
     assert not told.problems
     assert not told.notes
 

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QHelpEvent, QKeyEvent, QTextCharFormat
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QToolTip, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.core.estimates import estimate_speech
@@ -17,6 +17,7 @@ from app.core.settings import Theme
 from app.core.text_files import LONGEST_FIELD, read_text_file
 from app.core.text_warnings import TextWarning, TextWarningKind, text_warnings
 from app.core.transcripts import LONGEST_TRANSCRIPT
+from app.ui.colours import Colours
 from app.ui.text_editor import SpeechEdit
 from app.ui.theme import Appearance
 from engine import RequestError
@@ -270,3 +271,16 @@ def test_the_line_below_lies_under_the_text(
         assert label.geometry().top() > below
         assert edit.rect().contains(label.geometry())
     assert edit.childAt(QPoint(5, 5)) is edit.viewport()
+
+
+def test_its_colours_follow_the_theme(make_edit: MakeEdit, theme: Appearance) -> None:
+    edit = make_edit("4 lines.")
+    count, warned = (
+        next(label for label in edit.findChildren(QLabel) if label.text().startswith(start))
+        for start in ("8 characters", "Digit 4")
+    )
+    for choice in (Theme.LIGHT, Theme.DARK):
+        theme.choose(choice)
+        colours = Colours.of(edit.palette())
+        assert count.palette().color(count.foregroundRole()).name() == colours.muted
+        assert warned.palette().color(warned.foregroundRole()).name() == colours.warning

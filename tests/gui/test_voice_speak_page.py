@@ -117,10 +117,11 @@ def test_the_sample_is_heard_and_paused(
     qtbot.waitUntil(lambda: offers(tab, "Sample"))
 
 
-def test_a_deleted_voice_leaves_the_doors(
+def test_a_deleted_voice_is_not_shown_any_more(
     tab: CloneTab, studio: Studio, clip: Path, qtbot: QtBot
 ) -> None:
     voice = add_voice(studio, qtbot, best_parts(clip))
     with qtbot.waitSignal(studio.voices.selected_changed):
         studio.voices.delete(voice)
-    assert "There is no voice yet. Three ways to the first one:" in words(tab)
+    assert "There is no voice to speak with yet." in words(tab)
+    assert "Berta" not in words(tab)

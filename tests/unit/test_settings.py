@@ -31,7 +31,6 @@ FULL = Settings(
     volume=0.25,
     takes_per_press=4,
     preset=Preset.WILD,
-    consent_name="Ann Example",
     last_session="film.studio",
     voice_order=VoiceOrder.NEWEST,
     voice_kinds=("favourites", "clone"),
