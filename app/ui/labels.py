@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
+
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, Slot
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.ui.colours import Colours
@@ -58,6 +60,36 @@ class ElidedLabel(QLabel):
             self._own_tip = self.text() if cut else ""
             self.setToolTip(self._own_tip)
         return super().event(event)
+
+
+class LinkLabel(QLabel):
+    """Words with a link among them, which keeps the colour of the theme when that changes."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._parts = ("", "", "", "")
+        self.setTextFormat(Qt.TextFormat.RichText)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
+
+    def set_link(self, words: str, address: str, before: str = "", after: str = "") -> None:
+        """Show a link; nothing at all without words."""
+        self._parts = (words, address, before, after)
+        self.setAccessibleName(f"{before}{words}{after}")
+        self._dress()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_parts"):
+            self._dress()
+
+    def _dress(self) -> None:
+        words, address, before, after = (html.escape(part) for part in self._parts)
+        # Qt keeps the colour that links had when the text was set, and the style sheet makes the
+        # ground of labels transparent, so that their palette does not tell the theme.
+        style = f"color: {Colours.of(QGuiApplication.palette()).link}"
+        link = f'<a href="{address}" style="{style}">{words}</a>' if words else ""
+        if self.text() != (text := f"{before}{link}{after}"):
+            self.setText(text)
 
 
 class BusyLabel(QWidget):

@@ -16,6 +16,7 @@ from app.ui.controls import muted_label, tool_button
 from app.ui.folders import show_folder
 from app.ui.icons import icon
 from app.ui.inline_note import InlineNote, wrapped_label
+from app.ui.labels import LinkLabel
 from app.ui.metrics import GAP, ROOM, TIGHT, TITLE, scaled_font
 from engine import Family
 
@@ -148,13 +149,14 @@ def _selectable(parent: QWidget) -> QLabel:
 
 
 def _address(parent: QWidget) -> QLabel:
-    label = wrapped_label(parent=parent)
-    label.setTextFormat(Qt.TextFormat.RichText)
-    label.setText(
-        f'Get them with a browser from <a href="{ADDRESS}">{ADDRESS.partition("//")[2]}</a>, or '
-        "with this line (hf comes with the package huggingface_hub):"
+    label = LinkLabel(parent)
+    label.setWordWrap(True)
+    label.set_link(
+        ADDRESS.partition("//")[2],
+        ADDRESS,
+        "Get them with a browser from ",
+        ", or with this line (hf comes with the package huggingface_hub):",
     )
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
     label.setOpenExternalLinks(True)
     label.setToolTip(ADDRESS)
     return label

@@ -109,8 +109,8 @@ class SpeechBox(QWidget):
             key = key_text(shortcut("speak").keys[0])
             self._offered = offered
             self._note.tell(
-                f"This needs a {NAMES[family]} model.",
-                button=f"Load {short_name(offered)} and speak",
+                f"This needs the {short_name(offered)} model.",
+                button="Load and speak",
                 tip=f"{offered.name}; {key} once more does it too",
             )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -24,7 +23,7 @@ from PySide6.QtWidgets import QLabel, QTextEdit, QToolTip, QWidget
 from app.core.text_warnings import TextWarning, TextWarningKind
 from app.ui.colours import Colours
 from app.ui.icons import icon_pixmap
-from app.ui.labels import ElidedLabel
+from app.ui.labels import ElidedLabel, LinkLabel
 from app.ui.metrics import CAPTION, GAP, TIGHT, scaled_font
 from app.ui.plain_edit import PlainEdit
 from app.ui.time_axis import clock
@@ -61,13 +60,7 @@ class SpeechEdit(PlainEdit):
         # Their colours are the style sheet's: it would take others back when the theme changes.
         self._count.setProperty("muted", True)
         self._warning.setProperty("tone", "warning")
-        self._offer = QLabel(self)
-        self._offer.setObjectName("offer")
-        self._offer.setTextFormat(Qt.TextFormat.RichText)
-        self._offer.setTextInteractionFlags(
-            Qt.TextInteractionFlag.LinksAccessibleByMouse
-            | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
-        )
+        self._offer = LinkLabel(self)
         self._offer.linkActivated.connect(self._on_offer)
         self._offer.hide()
         for label in (self._count, self._sign, self._warning):
@@ -105,8 +98,7 @@ class SpeechEdit(PlainEdit):
 
     def offer(self, words: str) -> None:
         """Show these words as a link below the text, where its warnings are else; "" for none."""
-        self._offer.setText(f'<a href="offer">{html.escape(words)}</a>' if words else "")
-        self._offer.setAccessibleName(words)
+        self._offer.set_link(words, "offer")
         self._offer.setVisible(bool(words))
         self._place()
 

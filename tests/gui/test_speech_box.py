@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.core.takes import TakeRequest
@@ -16,6 +16,7 @@ from app.studio.models import ModelStatus
 from app.studio.speech_state import SpeechPhase
 from app.studio.studio import Studio
 from app.ui.inline_note import InlineNote
+from app.ui.labels import LinkLabel
 from app.ui.speech_box import SpeechBox
 from app.ui.text_editor import SpeechEdit
 from app.ui.theme import Appearance
@@ -86,10 +87,10 @@ def test_a_model_that_is_here_is_loaded_by_the_same_key(
 ) -> None:
     look(studio)
     press(box, several=True)
-    assert hint(box) == "This needs a CustomVoice model."
+    assert hint(box) == "This needs the 0.6B CustomVoice model."
     button = offer(box)
     assert button is not None
-    assert button.text() == "Load 0.6B CustomVoice and speak"
+    assert button.text() == "Load and speak"
     assert asked.takes == []
     press(box, several=True)
     assert hint(box) == "0.6B CustomVoice is being loaded; then the text is spoken."
@@ -222,7 +223,7 @@ def test_an_empty_text_may_take_that_of_another_tab(
     session = studio.session
     edit(box).clear()
     box.store()
-    link = edit(box).findChildren(QLabel, "offer")[0]
+    link = edit(box).findChildren(LinkLabel)[0]
     assert not link.isVisible()
     session.set_draft("design", replace(session.draft("design"), text="Designed words."))
     session.set_draft("clone", replace(session.draft("clone"), text="Cloned words."))

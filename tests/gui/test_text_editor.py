@@ -18,6 +18,7 @@ from app.core.text_files import LONGEST_FIELD, read_text_file
 from app.core.text_warnings import TextWarning, TextWarningKind, text_warnings
 from app.core.transcripts import LONGEST_TRANSCRIPT
 from app.ui.colours import Colours
+from app.ui.labels import LinkLabel
 from app.ui.text_editor import SpeechEdit
 from app.ui.theme import Appearance
 from engine import RequestError
@@ -279,8 +280,11 @@ def test_its_colours_follow_the_theme(make_edit: MakeEdit, theme: Appearance) ->
         next(label for label in edit.findChildren(QLabel) if label.text().startswith(start))
         for start in ("8 characters", "Digit 4")
     )
+    edit.offer("Use the text of “Design”")
+    link = edit.findChildren(LinkLabel)[0]
     for choice in (Theme.LIGHT, Theme.DARK):
         theme.choose(choice)
         colours = Colours.of(edit.palette())
+        assert f"color: {colours.link}" in link.text()
         assert count.palette().color(count.foregroundRole()).name() == colours.muted
         assert warned.palette().color(warned.foregroundRole()).name() == colours.warning
