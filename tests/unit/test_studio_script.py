@@ -143,7 +143,6 @@ def test_pip_runs_in_the_repository_and_its_failure_is_explained(
     words = log.read_text().split()
     assert words[:2] == [str(tmp_path), "0"]
     assert words[-4:] == ["-c", "constraints.txt", "-e", packages]
-    assert "--quiet" in words
 
 
 def test_every_library_that_qt_draws_with_is_looked_for() -> None:
