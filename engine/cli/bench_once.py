@@ -23,13 +23,15 @@ SEED = 1
 
 def measure(wish: dict[str, Any]) -> dict[str, Any]:
     """Load and speak as the wish says; the keys are told in docs/commands.md."""
-    from engine.qwen3tts.engine import Qwen3TtsEngine
-
     begin = time.perf_counter()
     engine = open_engine(
         ModelPair(Path(wish["model"]), Path(wish["codec"])), precision=wish["precision"]
     )
     loaded = time.perf_counter() - begin
+
+    # Not before: it imports torch, which `open_engine` has something to say about first.
+    from engine.qwen3tts.engine import Qwen3TtsEngine
+
     assert isinstance(engine, Qwen3TtsEngine), "stages are known of this family only"
     clock = engine.clock_stages()
     frames = int(wish["frames"])
