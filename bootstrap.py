@@ -276,6 +276,8 @@ def tell_steps(lines: Iterable[str]) -> None:
     for line in lines:
         step = step_of(line)
         if step == ".":
+            if not sys.stdout.isatty():  # in a file, dots would make a line each
+                continue
             print(step, end="", flush=True)
         elif step:
             say(f"\n{step}" if dots else step)

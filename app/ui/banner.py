@@ -39,7 +39,7 @@ from engine.errors import ExplainedError
 from engine.plain_text import one_line, some_lines
 
 DETAIL_LINES = 8
-INFO_MILLISECONDS = 15_000
+INFO_MILLISECONDS = 10_000
 """A note that only informs goes by itself after this time, unless somebody is at it."""
 SETTLING_MILLISECONDS = 500
 """A click within this time was meant for what was there before the notice."""

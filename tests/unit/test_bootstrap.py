@@ -320,7 +320,11 @@ def test_every_requirement_is_pinned_within_its_range() -> None:
         assert requirement.specifier.contains(pinned), requirement
 
 
-def test_what_pip_is_at_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_what_pip_is_at_is_shown(
+    is_terminal: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
     bootstrap.tell_steps(
         [
             "Obtaining file:///home/me/studio\n",
@@ -334,7 +338,7 @@ def test_what_pip_is_at_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
         ]
     )
     assert capsys.readouterr().out.splitlines() == [
-        "..",
+        *([".."] if is_terminal else []),
         "  torch 2.13.0, 899.1 MB",
         "  numpy 2.4.6, 16.9 MB",
         "Putting 3 packages in place. This takes a minute or two.",
