@@ -103,6 +103,17 @@ def test_streamed_equals_whole(
     assert (stream(exact, codes, widths) - exact(codes)).abs().max() <= 1e-11
 
 
+def test_chunked_decode_keeps_the_left_context(
+    golden: Callable[[str], Golden], decoder: CodecDecoder
+) -> None:
+    case = golden("codec_decode")
+    sound = decoder.decode_chunked(codes_of(case, "T400.codes"), 300)[0].numpy()
+    middle = sound[300 * 1920 : 306 * 1920]
+    assert decoder.left_context == 144
+    assert compare(case.arrays["T400.chunked_left144.mid"], middle) <= TOLERANCE
+    assert compare(case.arrays["T400.chunked_left144.tail"], sound[-2 * 1920 :]) <= TOLERANCE
+
+
 @pytest.mark.parametrize("name", ["exact", "offby1"])
 def test_reference_primes_the_decoder(
     name: str, golden: Callable[[str], Golden], decoder: CodecDecoder

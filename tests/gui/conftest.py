@@ -13,14 +13,17 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")  # read when the applicati
 
 from PySide6.QtCore import QThreadPool
 from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from app.audio.backend import Frames
 from app.audio.null import NullBackend
 from app.core.paths import studio_paths
 from app.core.settings import Theme
 from app.studio.studio import Studio
+from app.ui.clone_tab import CloneTab
 from app.ui.live import LiveTimer
 from app.ui.theme import Appearance
+from tests.clone_steps import Choosing, open_clip, write_clip
 from tests.fakes import FakeModels, FakeOpener, fake_models, fake_opener
 
 
@@ -68,6 +71,41 @@ def studio(qapp: QApplication, studio_home: Path, opener: FakeOpener) -> Iterato
     yield made
     assert made.close()
     made.deleteLater()
+
+
+@pytest.fixture
+def choosing() -> Choosing:
+    """What the file dialogs of `tab` choose."""
+    return Choosing()
+
+
+@pytest.fixture
+def tab(
+    qtbot: QtBot,
+    theme: Appearance,
+    timer: LiveTimer,
+    pool: QThreadPool,
+    studio: Studio,
+    choosing: Choosing,
+) -> CloneTab:
+    """The Clone tab, for the tests of its parts; other tabs have their own."""
+    made = CloneTab(studio, timer, pool, choosing.choosers)
+    qtbot.addWidget(made)
+    made.resize(620, 640)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def clip(tmp_path: Path) -> Path:
+    """A recording as `write_clip` makes it."""
+    return write_clip(tmp_path)
+
+
+@pytest.fixture
+def opened(tab: CloneTab, studio: Studio, clip: Path, qtbot: QtBot) -> CloneTab:
+    """The Clone tab with that recording."""
+    return open_clip(tab, studio, clip, qtbot)
 
 
 def _noise(start: int, count: int) -> Frames:

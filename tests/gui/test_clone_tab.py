@@ -6,8 +6,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-from PySide6.QtCore import Qt, QThreadPool
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -27,11 +26,9 @@ from app.studio.models import ModelStatus
 from app.studio.notes import Note
 from app.studio.studio import Studio
 from app.ui.clone_tab import NEW, SPEAK, CloneTab
-from app.ui.live import LiveTimer
 from app.ui.new_voice_page import NewVoicePage
 from app.ui.recorder_panel import RecorderPanel
 from app.ui.step_panel import StepPanel
-from app.ui.theme import Appearance
 from app.ui.transcript_panel import TranscriptPanel
 from app.ui.trim_panel import TrimPanel
 from app.ui.voice_speak_page import VoiceSpeakPage
@@ -41,50 +38,16 @@ from tests.clone_steps import (
     NO_KEY,
     TICK,
     WORDS,
-    Choosing,
     button,
     consent,
     field_text,
     fill,
     load_base,
-    open_clip,
     part,
     press,
     words,
-    write_clip,
 )
 from tests.fakes import FakeModels, FakeOpener
-
-
-@pytest.fixture
-def choosing() -> Choosing:
-    return Choosing()
-
-
-@pytest.fixture
-def tab(
-    qtbot: QtBot,
-    theme: Appearance,
-    timer: LiveTimer,
-    pool: QThreadPool,
-    studio: Studio,
-    choosing: Choosing,
-) -> CloneTab:
-    made = CloneTab(studio, timer, pool, choosing.choosers)
-    qtbot.addWidget(made)
-    made.resize(620, 640)
-    made.show()
-    return made
-
-
-@pytest.fixture
-def clip(tmp_path: Path) -> Path:
-    return write_clip(tmp_path)
-
-
-@pytest.fixture
-def opened(tab: CloneTab, studio: Studio, clip: Path, qtbot: QtBot) -> CloneTab:
-    return open_clip(tab, studio, clip, qtbot)
 
 
 def test_it_begins_with_speaking(tab: CloneTab) -> None:

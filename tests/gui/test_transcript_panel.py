@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QThreadPool, QUrl
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -13,9 +12,7 @@ from pytestqt.qtbot import QtBot
 from app.core.voice_record import Likeness
 from app.studio.studio import Studio
 from app.ui.clone_tab import CloneTab
-from app.ui.live import LiveTimer
 from app.ui.segments import SegmentedSwitch
-from app.ui.theme import Appearance
 from app.ui.transcript_panel import TranscriptPanel
 from tests.clone_steps import (
     LEFT,
@@ -25,43 +22,10 @@ from tests.clone_steps import (
     consent,
     field_text,
     fill,
-    open_clip,
     part,
     press,
     words,
-    write_clip,
 )
-
-
-@pytest.fixture
-def choosing() -> Choosing:
-    return Choosing()
-
-
-@pytest.fixture
-def tab(
-    qtbot: QtBot,
-    theme: Appearance,
-    timer: LiveTimer,
-    pool: QThreadPool,
-    studio: Studio,
-    choosing: Choosing,
-) -> CloneTab:
-    made = CloneTab(studio, timer, pool, choosing.choosers)
-    qtbot.addWidget(made)
-    made.resize(620, 640)
-    made.show()
-    return made
-
-
-@pytest.fixture
-def clip(tmp_path: Path) -> Path:
-    return write_clip(tmp_path)
-
-
-@pytest.fixture
-def opened(tab: CloneTab, studio: Studio, clip: Path, qtbot: QtBot) -> CloneTab:
-    return open_clip(tab, studio, clip, qtbot)
 
 
 def test_words_are_typed_read_and_warned_about(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt, QThreadPool
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -14,33 +13,10 @@ from pytestqt.qtbot import QtBot
 from app.core.reference import Fix
 from app.studio.studio import Studio
 from app.ui.clone_tab import CloneTab
-from app.ui.live import LiveTimer
 from app.ui.step_panel import StepPanel
-from app.ui.theme import Appearance
 from app.ui.trim_panel import KEY, TrimPanel
 from app.ui.waveform import WaveformView
-from tests.clone_steps import LEFT, RATE, button, open_clip, part, press, words, write_clip
-
-
-@pytest.fixture
-def tab(
-    qtbot: QtBot, theme: Appearance, timer: LiveTimer, pool: QThreadPool, studio: Studio
-) -> CloneTab:
-    made = CloneTab(studio, timer, pool)
-    qtbot.addWidget(made)
-    made.resize(620, 640)
-    made.show()
-    return made
-
-
-@pytest.fixture
-def clip(tmp_path: Path) -> Path:
-    return write_clip(tmp_path)
-
-
-@pytest.fixture
-def opened(tab: CloneTab, studio: Studio, clip: Path, qtbot: QtBot) -> CloneTab:
-    return open_clip(tab, studio, clip, qtbot)
+from tests.clone_steps import LEFT, RATE, button, part, press, words
 
 
 def test_a_file_shows_its_name_and_its_report(opened: CloneTab) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
-from PySide6.QtCore import QThreadPool
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -15,26 +13,8 @@ from app.core.voice_parts import VoiceParts
 from app.core.voice_record import LibraryVoice, Likeness, VoiceDetails, VoiceKind
 from app.studio.studio import Studio
 from app.ui.clone_tab import NEW, SPEAK, CloneTab
-from app.ui.live import LiveTimer
-from app.ui.theme import Appearance
-from tests.clone_steps import WORDS, load_base, offers, press, words, write_clip
+from tests.clone_steps import WORDS, load_base, offers, press, words
 from tests.fakes import FakeModels
-
-
-@pytest.fixture
-def tab(
-    qtbot: QtBot, theme: Appearance, timer: LiveTimer, pool: QThreadPool, studio: Studio
-) -> CloneTab:
-    made = CloneTab(studio, timer, pool)
-    qtbot.addWidget(made)
-    made.resize(620, 640)
-    made.show()
-    return made
-
-
-@pytest.fixture
-def clip(tmp_path: Path) -> Path:
-    return write_clip(tmp_path)
 
 
 def test_speaking_says_what_is_missing(tab: CloneTab) -> None:

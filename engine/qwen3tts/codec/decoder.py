@@ -1,4 +1,4 @@
-"""From codes to sound: whole, or piece by piece with carried state.
+"""From codes to sound: whole, in chunks, or piece by piece with carried state.
 
 Every operation sees only the past, so the streamed signal equals the whole one but for rounding.
 """
@@ -195,6 +195,14 @@ class CodecDecoder(nn.Module):
     def device(self) -> torch.device:
         return next(self.parameters()).device
 
+    @property
+    def left_context(self) -> int:
+        """Frames before a chunk that are decoded with it, so that its start sounds as in the whole.
+
+        Two attention windows; the exact reach is longer, but what lies there hardly counts.
+        """
+        return 2 * self.config.window
+
     def new_state(self, batch: int = 1) -> Stack:
         """The state before the first frame."""
         return self.stages.new_state(batch)
@@ -207,6 +215,18 @@ class CodecDecoder(nn.Module):
     def forward(self, codes: Tensor) -> Tensor:
         """Decode whole utterances [B, T, codebooks] -> [B, T * frame_samples]."""
         return self.step(codes, self.new_state(codes.shape[0]))
+
+    def decode_chunked(self, codes: Tensor, chunk: int) -> Tensor:
+        """As `forward`, `chunk` frames at a time, each after its left context and without state.
+
+        Chunks can be decoded apart from each other, in any order or on several machines.
+        """
+        pieces = []
+        for start in range(0, codes.shape[1], chunk):
+            context = min(start, self.left_context)
+            sound = self(codes[:, start - context : start + chunk])
+            pieces.append(sound[:, context * self.config.frame_samples :])
+        return torch.cat(pieces, dim=1)
 
 
 def build_codec_decoder(
