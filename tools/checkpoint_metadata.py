@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TypeAlias
+from pathlib import Path
+from typing import Protocol, TypeAlias
 
 from engine.errors import ModelFileError
 from engine.gguf.layout import CodecDims, Size, TalkerDims, TransformerDims, Variant
-from engine.gguf.reader import GgufFile, Value
+from engine.gguf.reader import Value
 from engine.types import Family
 
 Metadata: TypeAlias = list[tuple[str, Value]]
@@ -60,8 +61,19 @@ TEXT_TOKENS = (
 )
 
 
+class Vocabulary(Protocol):
+    """The keys of a GGUF file that a tokenizer is made of."""
+
+    @property
+    def path(self) -> Path: ...
+    def string(self, key: str) -> str: ...
+    def integer(self, key: str) -> int: ...
+    def strings(self, key: str) -> Sequence[str]: ...
+    def integers(self, key: str) -> Sequence[int]: ...
+
+
 def talker_metadata(
-    size: Size, family: Family, dims: TalkerDims, variant: Variant, vocabulary: GgufFile
+    size: Size, family: Family, dims: TalkerDims, variant: Variant, vocabulary: Vocabulary
 ) -> Metadata:
     """All keys of a talker file in the converter's order; the tokenizer is the vocabulary's.
 
@@ -226,7 +238,7 @@ def _rope_sections(head_width: int) -> tuple[int, int, int]:
     return head_width // 2 - 2 * side, side, side
 
 
-def _filled(vocabulary: GgufFile, key: str) -> tuple[str, ...]:
+def _filled(vocabulary: Vocabulary, key: str) -> tuple[str, ...]:
     values = tuple(vocabulary.strings(key))
     if not values:  # the writer would leave the key out without a word
         raise ModelFileError(
@@ -235,7 +247,7 @@ def _filled(vocabulary: GgufFile, key: str) -> tuple[str, ...]:
     return values
 
 
-def _token_id(vocabulary: GgufFile, tokens: Sequence[str], text: str) -> int:
+def _token_id(vocabulary: Vocabulary, tokens: Sequence[str], text: str) -> int:
     if text not in tokens:
         raise ModelFileError(
             f"{vocabulary.path} has no token {text!r}.", "Choose the vocabulary of Qwen3-TTS."

@@ -1,0 +1,173 @@
+"""Write what was trained as GGUF files that the engine loads like any other.
+
+    python -m tools.own_voice.export WORK_DIR OUT_DIR
+
+writes the tokenizer from `waveform.pt` (and `encoder.pt`, once there is one) and the talker from
+`talker.pt`, if those are there.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from gguf.quants import quantize
+from torch import Tensor
+
+from engine.gguf.header import TensorType
+from engine.gguf.layout import (
+    ExpectedTensor,
+    Size,
+    Variant,
+    codec_tensors,
+    stored_type,
+    talker_tensors,
+)
+from engine.gguf.reader import Value
+from engine.gguf.writer import NewTensor, pack_metadata, write_gguf
+from engine.types import Family
+from tools.checkpoint_metadata import Metadata, codec_metadata, talker_metadata
+from tools.own_voice.codec import SmallCodec
+from tools.own_voice.dims import CODEC, SPOKEN_BOOKS, TALKER, WINDOW
+from tools.own_voice.prompts import ENGLISH
+from tools.own_voice.teacher_voices import SHIPPED_NAMES, SPEAKER_IDS
+from tools.own_voice.train_talker import TalkerLearner
+from tools.own_voice.vocabulary import SmallVocabulary
+
+NAME = "Studio demonstration voice"
+SAMPLING = {
+    "generation.temperature": 0.3,
+    "generation.repetition_penalty": 1.0,
+    "generation.top_k": 20,
+    "generation.subtalker_do_sample": False,
+    "generation.max_new_tokens": 300,
+}
+"""What the small talkers recommend: a warm draw stumbles."""
+
+
+def codec_values(codec: SmallCodec, spoken_books: int) -> dict[str, Tensor]:
+    """Every tensor of the tokenizer file, by name.
+
+    Normalisation goes into the encoder's projections and first entries. Entry 0 of the books that
+    the talker does not speak is zero, so that code 0 adds nothing.
+    """
+    values = {name: value for name, value in codec.state_dict().items() if name.startswith("tok_")}
+    width = CODEC.encoder.transformer.width
+    names = {
+        "vq_first": ("vq_semantic", codec.semantic),
+        "vq_rest": ("vq_acoustic", codec.acoustic),
+    }
+    for decoding, (encoding, quantizer) in names.items():
+        values[f"tok_dec.{decoding}.output_proj.weight"] = quantizer.output_proj.weight
+        projection = quantizer.input_proj.weight
+        values[f"tok_enc.{encoding}.input_proj.weight"] = projection / quantizer.spread
+        values[f"tok_enc.{encoding}.output_proj.weight"] = torch.zeros(width, len(projection), 1)
+        before = 0 if decoding == "vq_first" else 1  # books that come before this quantiser's
+        for index in range(1 if decoding == "vq_first" else CODEC.codebooks - 1):
+            entries = torch.zeros(CODEC.codebook_size, len(projection))
+            if index < len(quantizer.chain):
+                entries = quantizer.chain[index].codebook.clone()
+                if before + index >= spoken_books:
+                    entries[0] = 0
+            values[f"tok_dec.{decoding}.{index}.codebook"] = entries
+            shift = quantizer.mean / quantizer.spread if index == 0 else 0.0
+            values[f"tok_enc.{encoding}.{index}.codebook"] = entries + shift
+    return values
+
+
+def talker_values(learner: TalkerLearner) -> dict[str, Tensor]:
+    """Every tensor of the talker file, by name."""
+    return dict(learner.speaker.state_dict())
+
+
+def write_file(
+    target: Path,
+    metadata: Metadata,
+    tensors: Iterator[ExpectedTensor],
+    values: dict[str, Tensor],
+    variant: Variant,
+) -> None:
+    """Write `values` in the order and the types of the layout."""
+    new = []
+    for name, shape in tensors:
+        value = values[name].detach().float().numpy()
+        assert value.shape == shape, f"{name} is {value.shape}, not {shape}"
+        kind = stored_type(name, shape, variant)
+        flat = value.reshape(-1, shape[-1]) if value.ndim > 1 else value
+        packed = quantize(np.ascontiguousarray(flat), kind).tobytes()
+        new.append(NewTensor(name, TensorType(kind), shape, partial(_piece, packed)))
+    write_gguf(target, pack_metadata(metadata), new)
+
+
+def _piece(packed: bytes) -> Iterator[memoryview]:
+    yield memoryview(packed)
+
+
+def replaced(metadata: Metadata, changes: dict[str, Value]) -> Metadata:
+    """`metadata` with other values for the keys of `changes`, all of which it must have."""
+    known = {key for key, _ in metadata}
+    assert set(changes) <= known, set(changes) - known
+    return [(key, changes.get(key, value)) for key, value in metadata]
+
+
+def export_codec(work: Path, target: Path, spoken_books: int, variant: Variant) -> None:
+    codec = SmallCodec()
+    codec.load_state_dict(torch.load(work / "waveform.pt")["codec"])
+    if (work / "encoder.pt").exists():
+        codec.tok_enc.load_state_dict(torch.load(work / "encoder.pt")["encoder"])
+    metadata = replaced(
+        codec_metadata(CODEC, variant),
+        {
+            "general.name": NAME,
+            "qwen3-tts-tokenizer.decoder.sliding_window": WINDOW,
+            "qwen3-tts-tokenizer.encoder.num_quantizers": CODEC.codebooks,
+        },
+    )
+    write_file(target, metadata, codec_tensors(CODEC), codec_values(codec, spoken_books), variant)
+
+
+def export_talker(work: Path, target: Path, variant: Variant) -> int:
+    """Write the talker; returns how many codebooks it speaks."""
+    state = torch.load(work / "talker.pt")
+    learner = TalkerLearner()
+    learner.load_state_dict(state["learner"])
+    for weight, mean in zip(learner.parameters(), state["mean"], strict=True):
+        weight.data = mean
+    names = {name: SPEAKER_IDS[voice] for voice, name in SHIPPED_NAMES.items()}
+    metadata = replaced(
+        talker_metadata(Size.SMALL, Family.CUSTOM_VOICE, TALKER, variant, SmallVocabulary()),
+        {
+            "general.name": NAME,
+            "qwen3-tts.model_size": "demo",
+            "qwen3-tts.codec.speaker_names": tuple(names),
+            "qwen3-tts.codec.speaker_ids": tuple(names.values()),
+            "qwen3-tts.codec.speaker_dialects": ("",) * len(names),
+            "qwen3-tts.codec.language_names": ("english",),
+            "qwen3-tts.codec.language_ids": (ENGLISH,),
+            **SAMPLING,
+        },
+    )
+    write_file(target, metadata, talker_tensors(TALKER), talker_values(learner), variant)
+    return int(state["books"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("work", type=Path)
+    parser.add_argument("out", type=Path)
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    books = SPOKEN_BOOKS
+    if (given.work / "talker.pt").exists():
+        books = export_talker(given.work, given.out / "demo-talker-Q8_0.gguf", Variant.Q8_0)
+    export_codec(given.work, given.out / "demo-tokenizer-F16.gguf", books, Variant.F16)
+    for file in sorted(given.out.glob("*.gguf")):
+        print(f"{file} {file.stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Write the sentences that the teacher voices read.
+
+    python -m tools.own_voice.texts WORK_DIR
+
+writes `train.txt` (one sentence a line, shuffled) and `unseen.txt`. Sentences come from the
+examples of WordNet (Debian's `wordnet-base`, kept when all their words are common) and from
+patterns with slots; none of the hand-written sentences of `data/everyday.txt`, which the
+evaluation reads, is among them. Equal seeds give equal files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from wordfreq import zipf_frequency  # type: ignore[import-not-found]
+
+from tools.own_voice.patterns import sentence_from_patterns
+
+WORDNET = Path("/usr/share/wordnet")
+EVERYDAY = Path(__file__).parent / "data/everyday.txt"
+SEED = 7
+UNSEEN = 300  # WordNet sentences held back
+FROM_PATTERNS = 16_000
+WORDS = range(3, 15)
+MOST_CHARACTERS = 90
+COMMON = 3.3  # Zipf frequency: about the 12 000 commonest words
+
+_QUOTED = re.compile(r'"([^"]+)"')
+_PLAIN = re.compile(r"[A-Za-z,' ?!]+")
+
+
+def wordnet_sentences(folder: Path) -> Iterator[str]:
+    """Example sentences of WordNet that read well aloud, each once."""
+    seen = set()
+    for file in sorted(folder.glob("data.*")):
+        for line in file.read_text(encoding="latin-1").splitlines():
+            if line.startswith("  "):  # the licence
+                continue
+            for quoted in _QUOTED.findall(line.partition("|")[2]):
+                sentence = tidy(quoted)
+                if sentence and sentence.lower() not in seen:
+                    seen.add(sentence.lower())
+                    yield sentence
+
+
+def tidy(quoted: str) -> str | None:
+    """The example as a sentence with a capital and a stop; None if it is no good."""
+    text = re.sub(r"\s+", " ", quoted.strip().replace("`", "'").rstrip(".;, "))
+    words = text.split()
+    if not _PLAIN.fullmatch(text) or "''" in text or len(text) > MOST_CHARACTERS:
+        return None
+    if len(words) not in WORDS or re.search(r"\b[A-Z]{2,}\b", text):
+        return None
+    if any(zipf_frequency(word.strip(",?!'"), "en") < COMMON for word in words):
+        return None
+    text = text[0].upper() + text[1:]
+    return text if text[-1] in "?!" else text + "."
+
+
+def main() -> None:
+    """Write both files into the folder given."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("work", type=Path)
+    work: Path = parser.parse_args().work
+    draw = random.Random(SEED)
+    examples = list(wordnet_sentences(WORDNET))
+    draw.shuffle(examples)
+    unseen, train = examples[:UNSEEN], examples[UNSEEN:]
+    patterned: dict[str, None] = {}
+    while len(patterned) < FROM_PATTERNS:
+        patterned[sentence_from_patterns(draw)] = None
+    everyday = {line.lower() for line in EVERYDAY.read_text().splitlines()}
+    train = [text for text in [*train, *patterned] if text.lower() not in everyday]
+    draw.shuffle(train)
+    work.mkdir(parents=True, exist_ok=True)
+    (work / "train.txt").write_text("\n".join(train) + "\n")
+    (work / "unseen.txt").write_text("\n".join(unseen) + "\n")
+    print(f"{len(train)} sentences, {len(examples) - UNSEEN} of WordNet; {len(unseen)} held back")
+
+
+if __name__ == "__main__":
+    main()

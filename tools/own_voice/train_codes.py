@@ -1,0 +1,249 @@
+"""First stage of the codec: which codes stand for which sound.
+
+    python -m tools.own_voice.train_codes WORK_DIR --minutes 60
+
+Trains the mel encoder, the codebooks and the decoder's front half against mel spectra (no
+waveform yet), with two aids: phonemes are to be read off the first codebook, and in most lanes
+only the first one or two codebooks are decoded, so that they carry the speech. Writes
+`codes.pt` every 200 steps and goes on from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import random
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from tools.own_voice.codec import SmallCodec
+from tools.own_voice.dims import CODE_WIDTH, CODEC, SPOKEN_BOOKS
+from tools.own_voice.modules import CausalConv, CodecBlock, past_mask, rotary
+from tools.own_voice.spectra import LogMel
+from tools.own_voice.speech_data import FRAME, LABELS, PHONEMES, Clip, ShardFolder
+
+FRAMES = 24  # of a crop
+LANES = 32
+UNQUANTIZED_STEPS = 300
+BOOKS_USED = ((1, 0.3), (2, 0.4), (SPOKEN_BOOKS, 0.3))
+RATE = 1e-3
+EVERY = 200  # steps between evaluations and saves
+
+
+class MelEncoder(nn.Module):
+    """Log-mel spectra, of the past only -> latents at the rate of frames."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        dims = CODEC.encoder.transformer
+        width = dims.width
+        self._coarse = LogMel(80, 1024, 240, causal=True)
+        self._fine = LogMel(40, 256, 120, causal=True)
+        self.start = CausalConv(160, width, 5)
+        self.middle = CausalConv(width, width, 4, stride=2)
+        self.end = CausalConv(width, width, 4, stride=2)
+        self.blocks = nn.ModuleList(CodecBlock(dims, gated=False) for _ in range(dims.blocks))
+        self.frames = CausalConv(width, width, 4, stride=2, bias=False)
+        self._head_width = dims.head_width
+
+    def forward(self, samples: Tensor) -> Tensor:  # [B, n] -> [B, width, n / 1920]
+        with torch.no_grad():
+            coarse, fine = self._coarse(samples), self._fine(samples)
+            pairs = torch.cat((fine[..., 0::2], fine[..., 1::2]), dim=1)
+            spectra = (torch.cat((coarse, pairs), dim=1) + 2) / 2
+        with torch.autocast("cpu", torch.bfloat16):
+            x = F.gelu(self.start(spectra))
+            x = F.gelu(self.middle(x))
+            x = self.end(x).transpose(1, 2)
+            length = x.shape[1]
+            angles = rotary(torch.arange(length), self._head_width, 10_000.0)
+            for block in self.blocks:
+                x = block(x, angles, past_mask(length, None))
+            latent: Tensor = self.frames(x.transpose(1, 2))
+        return latent.float()
+
+
+class MelHead(nn.Module):
+    """Decoder latents [B, width, 4 T] -> both log-mel spectra, to learn from."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        width = CODEC.decoder.latent
+        self.first = CausalConv(width, width, 3)
+        self.second = CausalConv(width, 2 * 80 + 4 * 40, 1)
+
+    def forward(self, latent: Tensor) -> tuple[Tensor, Tensor]:
+        y = self.second(F.gelu(self.first(latent)))
+        batch, _, length = y.shape
+        coarse = y[:, :160].view(batch, 80, 2, length).transpose(2, 3).reshape(batch, 80, -1)
+        fine = y[:, 160:].view(batch, 40, 4, length).transpose(2, 3).reshape(batch, 40, -1)
+        return coarse, fine
+
+
+class CodeLearner(nn.Module):
+    """The parts that this stage trains."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.codec = SmallCodec()
+        self.mel_encoder = MelEncoder()
+        self.mel_head = MelHead()
+        self.phonemes = nn.Linear(CODE_WIDTH, LABELS * PHONEMES)
+        self._coarse, self._fine = LogMel(80, 1024, 240), LogMel(40, 256, 120)
+
+    def losses(
+        self, samples: Tensor, labels: Tensor, used: Tensor, *, quantized: bool
+    ) -> dict[str, Tensor]:
+        """Of crops [B, n] with phoneme labels [B, T * LABELS]; `used` books count per lane."""
+        with torch.no_grad():
+            coarse, fine = self._coarse(samples), self._fine(samples)
+        codec = self.codec
+        latent = self.mel_encoder(samples)
+        first, rest = codec.semantic.rows(latent), codec.acoustic.rows(latent)
+        commitment = first.new_zeros(())
+        first_entry, rest_entry = first, rest
+        if quantized:
+            first_codes, rest_codes = codec.semantic.codes(first), codec.acoustic.codes(rest)
+            nearest_first = codec.semantic.entries(first_codes)
+            nearest_rest = codec.acoustic.entries(rest_codes, used - 1)
+            commitment = F.mse_loss(first, nearest_first)
+            wanted = (used > 1)[:, None, None]
+            commitment = commitment + ((rest - nearest_rest).square() * wanted).mean()
+            first_entry = first + (nearest_first - first).detach()
+            rest_entry = (rest + (nearest_rest - rest).detach()) * wanted
+            if self.training:
+                codec.semantic.learn(first, first_codes)
+                codec.acoustic.learn(rest, rest_codes)
+        with torch.autocast("cpu", torch.bfloat16):
+            rows = codec.semantic.latent(first_entry) + codec.acoustic.latent(rest_entry)
+            made_coarse, made_fine = self.mel_head(codec.tok_dec.front(rows))
+        logits = self.phonemes(first_entry).view(-1, PHONEMES)
+        return {
+            "mel": (made_coarse.float() - coarse).abs().mean(),
+            "fine": (made_fine.float() - fine).abs().mean(),
+            "phonemes": F.cross_entropy(logits, labels.reshape(-1)),
+            "commitment": commitment,
+        }
+
+
+class Crops:
+    """Random pieces of clips."""
+
+    def __init__(self, clips: list[Clip], seed: int) -> None:
+        self.clips = clips
+        self._draw = random.Random(seed)
+
+    def batch(self, lanes: int = LANES) -> tuple[Tensor, Tensor]:
+        """Samples [lanes, FRAMES * FRAME] and labels [lanes, FRAMES * LABELS]."""
+        pieces, labels = [], []
+        step = FRAME // LABELS
+        for _ in range(lanes):
+            clip = self._draw.choice(self.clips)
+            room = max(0, len(clip.samples) - FRAMES * FRAME)
+            first = self._draw.randint(0, room // step)
+            piece = np.zeros(FRAMES * FRAME, np.float32)
+            part = clip.samples[first * step : first * step + len(piece)]
+            piece[: len(part)] = part / 32768
+            numbers = clip.labels()[first : first + FRAMES * LABELS]
+            pieces.append(piece)
+            labels.append(np.pad(numbers, (0, FRAMES * LABELS - len(numbers))))
+        return torch.from_numpy(np.stack(pieces)), torch.from_numpy(np.stack(labels))
+
+
+def start_codebooks(learner: CodeLearner, crops: Crops) -> None:
+    """k-means over latents, book after book."""
+    with torch.no_grad():
+        latents = [learner.mel_encoder(crops.batch()[0]) for _ in range(60)]
+        for quantizer in (learner.codec.semantic, learner.codec.acoustic):
+            rows = torch.cat([quantizer.rows(latent).reshape(-1, CODE_WIDTH) for latent in latents])
+            for book in quantizer.chain:
+                book.start(rows)
+                rows = rows - book.codebook[book.nearest(rows)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--minutes", type=float, default=60, help="of processor time, in all")
+    given = parser.parse_args()
+    os.nice(5)
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    data, held = ShardFolder(given.work / "audio"), ShardFolder(given.work / "audio-everyday")
+    data.update()
+    held.update()
+    crops = Crops(data.clips, seed=time.time_ns())
+    tests = [Crops(held.clips, seed=5).batch() for _ in range(3)]
+    learner = CodeLearner()
+    parameters = [
+        weight
+        for name, weight in learner.named_parameters()
+        if not name.startswith(("codec.tok_enc", "codec.tok_dec.dec"))
+    ]
+    optimizer = torch.optim.AdamW(parameters, lr=RATE, betas=(0.9, 0.98), weight_decay=0.01)
+    saved, step, spent = given.work / "codes.pt", 0, 0.0
+    if saved.exists():
+        state = torch.load(saved)
+        learner.load_state_dict(state["learner"])
+        optimizer.load_state_dict(state["optimizer"])
+        step, spent = state["step"], state["seconds"]
+    started = time.process_time() - spent
+    sums: dict[str, float] = {}
+    while (spent := time.process_time() - started) < given.minutes * 60:
+        progress = spent / (given.minutes * 60)
+        rate = RATE * min(1, (step + 1) / 50) * (0.04 + 0.48 * (1 + math.cos(math.pi * progress)))
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        if step == UNQUANTIZED_STEPS:
+            start_codebooks(learner, crops)
+        counts, chances = zip(*BOOKS_USED, strict=True)
+        used = torch.tensor(counts)[torch.multinomial(torch.tensor(chances), LANES, True)]
+        samples, labels = crops.batch()
+        losses = learner.losses(samples, labels, used, quantized=step >= UNQUANTIZED_STEPS)
+        loss = losses["mel"] + 0.5 * losses["fine"] + 0.2 * losses["phonemes"]
+        loss = loss + 0.2 * losses["commitment"]
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(parameters, 1.0)
+        optimizer.step()
+        step += 1
+        for name, value in losses.items():
+            sums[name] = sums.get(name, 0) + value.item() / EVERY
+        if step % EVERY == 0:
+            report(learner, tests, step, spent, sums)
+            sums.clear()
+            state = {"learner": learner.state_dict(), "optimizer": optimizer.state_dict()}
+            torch.save(state | {"step": step, "seconds": spent}, saved.with_suffix(".partial"))
+            os.replace(saved.with_suffix(".partial"), saved)
+            if data.update():
+                print(f"{data.hours:.2f} h of speech", flush=True)
+
+
+@torch.no_grad()
+def report(
+    learner: CodeLearner,
+    tests: list[tuple[Tensor, Tensor]],
+    step: int,
+    spent: float,
+    sums: dict[str, float],
+) -> None:
+    """Print the means since the last report, and held-out losses by the number of codebooks."""
+    learner.eval()
+    words = " ".join(f"{name} {value:.3f}" for name, value in sums.items())
+    print(f"step {step} ({spent:.0f} s): {words}", flush=True)
+    for books in (1, 2, SPOKEN_BOOKS):
+        used = torch.full((LANES,), books)
+        found = [learner.losses(*test, used, quantized=True) for test in tests]
+        means = {name: sum(float(loss[name]) for loss in found) / len(found) for name in found[0]}
+        print(f"  {books} books: " + " ".join(f"{k} {v:.3f}" for k, v in means.items()), flush=True)
+    learner.train()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,289 @@
+"""The talker and the code predictor: from text and a speaker to codes.
+
+    python -m tools.own_voice.train_talker WORK_DIR --minutes 90 --books 2
+
+The first `--books` codebooks are learnt, the rest are zero in every frame. Two aids: the first
+heads of two blocks are told which letters a frame speaks, and phonemes are to be read off the
+hidden states. Clips are encoded once with `codes.pt` into `coded/`. Writes `talker.pt` every 250
+steps, with a running mean of the weights, and goes on from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from tools.own_voice.alignment import spoken_characters
+from tools.own_voice.dims import TALKER
+from tools.own_voice.prompts import CODEC, NO_CODE, TEXT_PAD, SpokenPrompt, spoken_prompt
+from tools.own_voice.speech_data import LABELS, PHONEMES, read_shard
+from tools.own_voice.talker import SmallSpeaker
+from tools.own_voice.train_codes import CodeLearner
+from tools.own_voice.train_waveform import encode, load_codes
+
+LANES = 24
+WATCHED = {1: 2, 2: 2}  # block: heads that are told where to look
+RATE = 2e-3
+HISTORY_DROPPED = 0.25  # frames that the talker does not see while it learns
+PREDICTED_FRAMES = 400  # per step, for the code predictor
+WITHOUT_LANGUAGE = 0.2
+EVERY = 250
+MEAN_OVER = 400  # steps, of the running mean of the weights
+
+
+@dataclass(frozen=True, eq=False)
+class Sentence:
+    """A clip in codes."""
+
+    text: str
+    voice: str
+    codes: Tensor  # [T, SPOKEN_BOOKS]
+    labels: Tensor  # [T, LABELS]
+    places: Tensor | None  # [T, 2], first and last character that a frame may speak
+
+
+def read_coded(work: Path, folder: str, file: Path, learner: CodeLearner) -> list[Sentence]:
+    """The sentences of a shard, encoded now or before."""
+    kept = work / f"coded-{folder}" / f"{file.stem}.pt"
+    if not kept.exists():
+        kept.parent.mkdir(exist_ok=True)
+        rows = []
+        for clip in read_shard(file):
+            codes = encode(learner, torch.from_numpy(clip.padded())[None])[0]
+            places = spoken_characters(clip)
+            rows.append(
+                (
+                    clip.text,
+                    clip.voice,
+                    codes.to(torch.int16),
+                    torch.from_numpy(clip.labels()).view(-1, LABELS).to(torch.uint8),
+                    None if places is None else torch.from_numpy(places).to(torch.int16),
+                )
+            )
+        torch.save(rows, kept)
+    return [
+        Sentence(text, voice, codes.long(), labels.long(), None if at is None else at.long())
+        for text, voice, codes, labels, at in torch.load(kept)
+    ]
+
+
+class CodedFolder:
+    """The sentences of a folder of shards, which may still be growing."""
+
+    def __init__(self, work: Path, folder: str, learner: CodeLearner) -> None:
+        self._work, self._folder, self._learner = work, folder, learner
+        self._read: set[Path] = set()
+        self.sentences: list[Sentence] = []
+
+    def update(self, most: int = 1000) -> None:
+        files = sorted(
+            f for f in (self._work / self._folder).glob("*.npz") if "partial" not in f.name
+        )
+        for file in [file for file in files if file not in self._read][:most]:
+            self.sentences += read_coded(self._work, self._folder, file, self._learner)
+            self._read.add(file)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Sentences side by side; rows are filled up at the end."""
+
+    text: Tensor  # [B, M]
+    codec: Tensor  # [B, M], NO_CODE adds nothing
+    frames: Tensor  # [B, M, books]
+    is_frame: Tensor  # [B, M]
+    lane: Tensor  # [N] of every frame, and the row that predicts it
+    row: Tensor  # [N]
+    codes: Tensor  # [N, books]
+    labels: Tensor  # [N, LABELS]
+    looked_at: Tensor  # [N, M] rows that a frame may look at
+    aligned: Tensor  # [N]
+    ends: Tensor  # [B], the row that predicts the end
+
+
+def make_batch(sentences: list[Sentence], books: int, draw: random.Random) -> Batch:
+    prompts = [
+        spoken_prompt(s.text, s.voice, told_language=draw.random() > WITHOUT_LANGUAGE)
+        for s in sentences
+    ]
+    longest = max(p.rows + len(s.codes) for p, s in zip(prompts, sentences, strict=True))
+    size = (len(sentences), longest)
+    text, codec = torch.full(size, TEXT_PAD), torch.full(size, NO_CODE)
+    frames, is_frame = torch.zeros(*size, books, dtype=torch.long), torch.zeros(size)
+    lane, row, looked_at, aligned = [], [], [], []
+    for number, (prompt, sentence) in enumerate(zip(prompts, sentences, strict=True)):
+        rows, count = prompt.rows, len(sentence.codes)
+        text[number, :rows] = torch.tensor(prompt.text)
+        codec[number, :rows] = torch.tensor(prompt.codec)
+        frames[number, rows : rows + count] = sentence.codes[:, :books]
+        is_frame[number, rows : rows + count] = 1
+        lane.append(torch.full((count,), number))
+        row.append(torch.arange(rows - 1, rows - 1 + count))
+        looked_at.append(_looked_at(prompt, sentence, longest))
+        aligned.append(torch.full((count,), sentence.places is not None))
+    return Batch(
+        text,
+        codec,
+        frames,
+        is_frame,
+        torch.cat(lane),
+        torch.cat(row),
+        torch.cat([sentence.codes[:, :books] for sentence in sentences]),
+        torch.cat([sentence.labels for sentence in sentences]),
+        torch.cat(looked_at),
+        torch.cat(aligned),
+        torch.tensor([p.rows - 1 + len(s.codes) for p, s in zip(prompts, sentences, strict=True)]),
+    )
+
+
+def _looked_at(prompt: SpokenPrompt, sentence: Sentence, longest: int) -> Tensor:
+    if sentence.places is None:
+        return torch.zeros(len(sentence.codes), longest, dtype=torch.bool)
+    tokens = torch.tensor(prompt.tokens_of)[sentence.places] + prompt.body
+    rows = torch.arange(longest)
+    return (rows >= tokens[:, :1]) & (rows <= tokens[:, 1:])
+
+
+class TalkerLearner(nn.Module):
+    """The speaker and the aids of its training."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.speaker = SmallSpeaker()
+        self.phonemes = nn.Linear(TALKER.talker.width, LABELS * PHONEMES)
+
+    def losses(self, batch: Batch, books: int) -> dict[str, Tensor]:
+        talker, predictor = self.speaker.talker, self.speaker.code_pred
+        heard = batch.is_frame
+        if self.training:
+            heard = heard * (torch.rand(heard.shape) >= HISTORY_DROPPED)
+        with torch.autocast("cpu", torch.bfloat16):
+            x = talker.text(batch.text)
+            x = x + talker.codec_embd(batch.codec.clamp(min=0)) * (batch.codec >= 0)[..., None]
+            x = x + self.speaker.frames(batch.frames) * heard[..., None]
+            hidden, weights = talker.run(x, WATCHED)
+            spoken = hidden[batch.lane, batch.row]
+            ends = hidden[torch.arange(len(batch.ends)), batch.ends]
+            logits = talker.codec_head(torch.cat((spoken, ends))).float()
+            wanted = torch.cat((batch.codes[:, 0], torch.full_like(batch.ends, CODEC["eos"])))
+            labels = self.phonemes(spoken).float().view(-1, PHONEMES)
+            some = torch.randperm(len(spoken))[:PREDICTED_FRAMES]
+            first = talker.codec_embd(batch.codes[some, 0])
+            later = predictor.logits(spoken[some], first, batch.codes[some], books).float()
+        seen = torch.stack([part[batch.lane, :, batch.row] for part in weights], 1).flatten(1, 2)
+        mass = (seen * batch.looked_at[:, None]).sum(-1)[batch.aligned]
+        return {
+            "first": F.cross_entropy(logits, wanted),
+            "later": F.cross_entropy(later.flatten(0, 1), batch.codes[some, 1:].flatten()),
+            "attention": -(mass + 1e-4).log().mean(),
+            "phonemes": F.cross_entropy(labels, batch.labels.flatten()),
+        }
+
+
+class Batches:
+    """Sentences of like length together, in random order, each once per round."""
+
+    def __init__(self, folder: CodedFolder, books: int, seed: int) -> None:
+        self._folder, self._books, self._draw = folder, books, random.Random(seed)
+        self._waiting: list[list[Sentence]] = []
+
+    def next(self) -> Batch:
+        if not self._waiting:
+            self._folder.update(most=8)
+            mixed = list(self._folder.sentences)
+            self._draw.shuffle(mixed)
+            for first in range(0, len(mixed), LANES * 16):
+                part = mixed[first : first + LANES * 16]
+                part.sort(key=lambda sentence: len(sentence.text) + len(sentence.codes))
+                self._waiting += [part[at : at + LANES] for at in range(0, len(part), LANES)]
+            self._draw.shuffle(self._waiting)
+        return make_batch(self._waiting.pop(), self._books, self._draw)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--minutes", type=float, default=90, help="of processor time, in all")
+    parser.add_argument("--books", type=int, default=2)
+    given = parser.parse_args()
+    os.nice(5)
+    torch.set_num_threads(1)
+    torch.manual_seed(2)
+    codes = load_codes(given.work)
+    train, held = (CodedFolder(given.work, name, codes) for name in ("audio", "audio-everyday"))
+    train.update()
+    held.update()
+    fixed = random.Random(3)
+    tests = [
+        make_batch(held.sentences[at : at + LANES], given.books, fixed)
+        for at in range(0, 4 * LANES, LANES)
+    ]
+    learner = TalkerLearner()
+    mean = [weight.detach().clone() for weight in learner.parameters()]
+    optimizer = torch.optim.AdamW(
+        learner.parameters(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.03, fused=True
+    )
+    saved, step, spent = given.work / "talker.pt", 0, 0.0
+    if saved.exists():
+        state = torch.load(saved)
+        learner.load_state_dict(state["learner"])
+        optimizer.load_state_dict(state["optimizer"])
+        mean, step, spent = state["mean"], state["step"], state["seconds"]
+    batches = Batches(train, given.books, seed=time.time_ns())
+    started = time.process_time() - spent
+    sums: dict[str, float] = {}
+    while (spent := time.process_time() - started) < given.minutes * 60:
+        rate = RATE * min(1, (step + 1) / 100) * (1 - 0.97 * spent / (given.minutes * 60))
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        losses = learner.losses(batches.next(), given.books)
+        loss = losses["first"] + 0.8 * losses["later"]
+        loss = loss + 0.5 * losses["attention"] + 0.4 * losses["phonemes"]
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(learner.parameters(), 1.0)
+        optimizer.step()
+        step += 1
+        share = max(1 / MEAN_OVER, 1 / step)
+        torch._foreach_lerp_(mean, [weight.detach() for weight in learner.parameters()], share)
+        for name, value in losses.items():
+            sums[name] = sums.get(name, 0) + value.item() / EVERY
+        if step % EVERY == 0:
+            words = " ".join(f"{name} {value:.3f}" for name, value in sums.items())
+            frames = sum(len(sentence.codes) for sentence in train.sentences)
+            print(f"step {step} ({spent:.0f} s, {frames / 45000:.1f} h): {words}", flush=True)
+            evaluate(learner, mean, tests, given.books)
+            sums.clear()
+            state = {"learner": learner.state_dict(), "optimizer": optimizer.state_dict()}
+            state |= {"mean": mean, "step": step, "seconds": spent, "books": given.books}
+            torch.save(state, saved.with_suffix(".partial"))
+            os.replace(saved.with_suffix(".partial"), saved)
+
+
+@torch.no_grad()
+def evaluate(learner: TalkerLearner, mean: list[Tensor], tests: list[Batch], books: int) -> None:
+    """Print the losses of unheard sentences with the running mean of the weights."""
+    kept = [weight.data for weight in learner.parameters()]
+    for weight, average in zip(learner.parameters(), mean, strict=True):
+        weight.data = average
+    learner.eval()
+    torch.manual_seed(4)
+    found = [learner.losses(test, books) for test in tests]
+    means = {name: float(np.mean([float(loss[name]) for loss in found])) for name in found[0]}
+    learner.train()
+    for weight, value in zip(learner.parameters(), kept, strict=True):
+        weight.data = value
+    print("  unheard: " + " ".join(f"{k} {v:.3f}" for k, v in means.items()), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""Second stage of the codec: sound out of the codes, which stay as they are.
+
+    python -m tools.own_voice.train_waveform WORK_DIR --minutes 60
+
+Trains the decoder's waveform half, and its front half a little further, on spectra of several
+resolutions. Starts from `codes.pt`; writes `waveform.pt` every 200 steps and goes on from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import random
+import time
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from tools.own_voice.codec import SmallCodec
+from tools.own_voice.dims import SPOKEN_BOOKS
+from tools.own_voice.spectra import FLOOR, LogMel, magnitudes
+from tools.own_voice.speech_data import FRAME, ShardFolder
+from tools.own_voice.train_codes import EVERY, FRAMES, CodeLearner, Crops
+
+LANES = 16
+HEARD = 7  # frames of every crop that become sound
+SKIPPED = 1  # the first of them: its convolutions saw zeros
+RESOLUTIONS = ((2048, 480), (1024, 240), (512, 120), (256, 60), (128, 30))
+RATE, FRONT_RATE = 1.5e-3, 2e-4
+LATENTS = 4  # per frame
+
+
+class SpectralLoss(nn.Module):
+    """Distances of magnitudes, linear and logarithmic, at several resolutions, and of mels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._mels = nn.ModuleList([LogMel(80, 1024, 240), LogMel(40, 256, 120)])
+
+    def forward(self, made: Tensor, true: Tensor) -> Tensor:
+        total = sum(
+            ((mel(made) - mel(true)).abs().mean() for mel in self._mels), made.new_zeros(())
+        )
+        for size, hop in RESOLUTIONS:
+            x, y = magnitudes(made, size, hop), magnitudes(true, size, hop)
+            apart = (x - y).square().sum().sqrt() / (y.square().sum().sqrt() + 1e-3)
+            level = size**0.5 * FLOOR / 4
+            logs = (torch.log(x + level) - torch.log(y + level)).abs().mean()
+            total = total + (0.3 * apart + 0.5 * logs) / 2
+        return total
+
+
+def encode(learner: CodeLearner, samples: Tensor) -> Tensor:
+    """Codes [B, T, SPOKEN_BOOKS] of samples [B, n], by the mel encoder."""
+    with torch.no_grad():
+        return learner.codec.codes(learner.mel_encoder(samples))
+
+
+def excerpt(
+    codec: SmallCodec, codes: Tensor, samples: Tensor, first: int, books: int
+) -> tuple[Tensor, Tensor]:
+    """Sound made for HEARD frames from frame `first` on, and the true one: [B, n] each."""
+    with torch.autocast("cpu", torch.bfloat16):
+        latent = codec.tok_dec.front(codec.rows(codes, books))
+        part = latent[..., LATENTS * first : LATENTS * (first + HEARD)]
+        made = codec.tok_dec.waveform(part).float()
+    true = samples[:, first * FRAME : (first + HEARD) * FRAME]
+    return made[:, SKIPPED * FRAME :], true[:, SKIPPED * FRAME :]
+
+
+def load_codes(work: Path) -> CodeLearner:
+    learner = CodeLearner()
+    learner.load_state_dict(torch.load(work / "codes.pt")["learner"])
+    return learner.eval()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--minutes", type=float, default=60, help="of processor time, in all")
+    given = parser.parse_args()
+    os.nice(5)
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    data, held = ShardFolder(given.work / "audio"), ShardFolder(given.work / "audio-everyday")
+    data.update()
+    held.update()
+    crops, draw = Crops(data.clips, seed=time.time_ns()), random.Random()
+    learner, loss_of = load_codes(given.work), SpectralLoss()
+    codec = learner.codec
+    tests = [Crops(held.clips, seed=5).batch(LANES)[0] for _ in range(3)]
+    test_codes = [encode(learner, samples) for samples in tests]
+    front = [*codec.tok_dec.pre_conv.parameters(), *codec.tok_dec.pre_tfm.parameters()]
+    front += [*codec.tok_dec.upsample.parameters()]
+    front += [*codec.semantic.output_proj.parameters(), *codec.acoustic.output_proj.parameters()]
+    wave = list(codec.tok_dec.dec.parameters())
+    groups = [{"params": wave, "top": RATE}, {"params": front, "top": FRONT_RATE}]
+    optimizer = torch.optim.AdamW(groups, betas=(0.8, 0.98), weight_decay=0.01)
+    saved, step, spent = given.work / "waveform.pt", 0, 0.0
+    if saved.exists():
+        state = torch.load(saved)
+        codec.load_state_dict(state["codec"])
+        optimizer.load_state_dict(state["optimizer"])
+        step, spent = state["step"], state["seconds"]
+    started, sums = time.process_time() - spent, 0.0
+    while (spent := time.process_time() - started) < given.minutes * 60:
+        progress = spent / (given.minutes * 60)
+        fall = min(1, (step + 1) / 50) * (0.04 + 0.48 * (1 + math.cos(math.pi * progress)))
+        for group in optimizer.param_groups:
+            group["lr"] = group["top"] * fall
+        samples, _ = crops.batch(LANES)
+        codes, first = encode(learner, samples), draw.randint(0, FRAMES - HEARD)
+        loss = loss_of(*excerpt(codec, codes, samples, first, draw.choice((2, 2, SPOKEN_BOOKS))))
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_([*wave, *front], 1.0)
+        optimizer.step()
+        step += 1
+        sums += loss.item() / EVERY
+        if step % EVERY == 0:
+            with torch.no_grad():
+                losses = [
+                    sum(
+                        float(loss_of(*excerpt(codec, codes, samples, 8, books)))
+                        for codes, samples in zip(test_codes, tests, strict=True)
+                    )
+                    / len(tests)
+                    for books in (2, SPOKEN_BOOKS)
+                ]
+            print(
+                f"step {step} ({spent:.0f} s): {sums:.3f}, held out {losses[0]:.3f} with 2 books,"
+                f" {losses[1]:.3f} with {SPOKEN_BOOKS}",
+                flush=True,
+            )
+            sums = 0.0
+            state = {"codec": codec.state_dict(), "optimizer": optimizer.state_dict()}
+            torch.save(state | {"step": step, "seconds": spent}, saved.with_suffix(".partial"))
+            os.replace(saved.with_suffix(".partial"), saved)
+            data.update()
+
+
+if __name__ == "__main__":
+    main()
