@@ -20,8 +20,10 @@ from torch import Tensor
 
 from engine.gguf.header import TensorType
 from engine.gguf.layout import (
+    CodecDims,
     ExpectedTensor,
     Size,
+    TalkerDims,
     Variant,
     codec_tensors,
     stored_type,
@@ -49,14 +51,14 @@ SAMPLING = {
 """What the small talkers recommend: a warm draw stumbles."""
 
 
-def codec_values(codec: SmallCodec, spoken_books: int) -> dict[str, Tensor]:
+def codec_values(codec: SmallCodec, dims: CodecDims, spoken_books: int) -> dict[str, Tensor]:
     """Every tensor of the tokenizer file, by name.
 
     Normalisation goes into the encoder's projections and first entries. Entry 0 of the books that
     the talker does not speak is zero, so that code 0 adds nothing.
     """
     values = {name: value for name, value in codec.state_dict().items() if name.startswith("tok_")}
-    width = CODEC.encoder.transformer.width
+    width = dims.encoder.transformer.width
     names = {
         "vq_first": ("vq_semantic", codec.semantic),
         "vq_rest": ("vq_acoustic", codec.acoustic),
@@ -67,8 +69,8 @@ def codec_values(codec: SmallCodec, spoken_books: int) -> dict[str, Tensor]:
         values[f"tok_enc.{encoding}.input_proj.weight"] = projection / quantizer.spread
         values[f"tok_enc.{encoding}.output_proj.weight"] = torch.zeros(width, len(projection), 1)
         before = 0 if decoding == "vq_first" else 1  # books that come before this quantiser's
-        for index in range(1 if decoding == "vq_first" else CODEC.codebooks - 1):
-            entries = torch.zeros(CODEC.codebook_size, len(projection))
+        for index in range(1 if decoding == "vq_first" else dims.codebooks - 1):
+            entries = torch.zeros(dims.codebook_size, len(projection))
             if index < len(quantizer.chain):
                 entries = quantizer.chain[index].codebook.clone()
                 if before + index >= spoken_books:
@@ -114,32 +116,21 @@ def replaced(metadata: Metadata, changes: dict[str, Value]) -> Metadata:
     return [(key, changes.get(key, value)) for key, value in metadata]
 
 
-def export_codec(work: Path, target: Path, spoken_books: int, variant: Variant) -> None:
-    codec = SmallCodec()
-    codec.load_state_dict(torch.load(work / "waveform.pt")["codec"])
-    if (work / "encoder.pt").exists():
-        codec.tok_enc.load_state_dict(torch.load(work / "encoder.pt")["encoder"])
-    metadata = replaced(
-        codec_metadata(CODEC, variant),
+def small_codec_metadata(dims: CodecDims, variant: Variant) -> Metadata:
+    return replaced(
+        codec_metadata(dims, variant),
         {
             "general.name": NAME,
             "qwen3-tts-tokenizer.decoder.sliding_window": WINDOW,
-            "qwen3-tts-tokenizer.encoder.num_quantizers": CODEC.codebooks,
+            "qwen3-tts-tokenizer.encoder.num_quantizers": dims.codebooks,
         },
     )
-    write_file(target, metadata, codec_tensors(CODEC), codec_values(codec, spoken_books), variant)
 
 
-def export_talker(work: Path, target: Path, variant: Variant) -> int:
-    """Write the talker; returns how many codebooks it speaks."""
-    state = torch.load(work / "talker.pt")
-    learner = TalkerLearner()
-    learner.load_state_dict(state["learner"])
-    for weight, mean in zip(learner.parameters(), state["mean"], strict=True):
-        weight.data = mean
+def small_talker_metadata(dims: TalkerDims, variant: Variant) -> Metadata:
     names = {name: SPEAKER_IDS[voice] for voice, name in SHIPPED_NAMES.items()}
-    metadata = replaced(
-        talker_metadata(Size.SMALL, Family.CUSTOM_VOICE, TALKER, variant, SmallVocabulary()),
+    return replaced(
+        talker_metadata(Size.SMALL, Family.CUSTOM_VOICE, dims, variant, SmallVocabulary()),
         {
             "general.name": NAME,
             "qwen3-tts.model_size": "demo",
@@ -151,7 +142,28 @@ def export_talker(work: Path, target: Path, variant: Variant) -> int:
             **SAMPLING,
         },
     )
-    write_file(target, metadata, talker_tensors(TALKER), talker_values(learner), variant)
+
+
+def export_codec(work: Path, target: Path, spoken_books: int, variant: Variant) -> None:
+    codec = SmallCodec()
+    codec.load_state_dict(torch.load(work / "waveform.pt")["codec"])
+    if (work / "encoder.pt").exists():
+        codec.tok_enc.load_state_dict(torch.load(work / "encoder.pt")["encoder"])
+    values = codec_values(codec, CODEC, spoken_books)
+    write_file(target, small_codec_metadata(CODEC, variant), codec_tensors(CODEC), values, variant)
+
+
+def export_talker(work: Path, target: Path, variant: Variant) -> int:
+    """Write the talker; returns how many codebooks it speaks."""
+    state = torch.load(work / "talker.pt")
+    learner = TalkerLearner()
+    learner.load_state_dict(state["learner"])
+    for weight, mean in zip(learner.parameters(), state["mean"], strict=True):
+        weight.data = mean
+    values = talker_values(learner)
+    write_file(
+        target, small_talker_metadata(TALKER, variant), talker_tensors(TALKER), values, variant
+    )
     return int(state["books"])
 
 

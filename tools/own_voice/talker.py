@@ -48,7 +48,7 @@ class TextProjection(nn.Module):
 class SmallTalker(Stack):
     """`talker.*`: rows of text and codes -> logits of the first codebook."""
 
-    def __init__(self, dims: TalkerDims = TALKER) -> None:
+    def __init__(self, dims: TalkerDims) -> None:
         super().__init__(dims.talker)
         width = dims.talker.width
         self.text_embd = nn.Embedding(dims.text_vocabulary, dims.text_width)
@@ -67,7 +67,7 @@ class SmallTalker(Stack):
 class SmallPredictor(Stack):
     """`code_pred.*`: the talker's hidden state and first code -> the other codes."""
 
-    def __init__(self, dims: TalkerDims = TALKER) -> None:
+    def __init__(self, dims: TalkerDims) -> None:
         super().__init__(dims.predictor)
         groups, width = dims.code_groups - 1, dims.predictor.width
         self.codec_embd = nn.ModuleList(
@@ -96,10 +96,10 @@ class SmallPredictor(Stack):
 class SmallSpeaker(nn.Module):
     """Talker and predictor together: the state of a talker file."""
 
-    def __init__(self) -> None:
+    def __init__(self, dims: TalkerDims = TALKER) -> None:
         super().__init__()
-        self.talker = SmallTalker()
-        self.code_pred = SmallPredictor()
+        self.talker = SmallTalker(dims)
+        self.code_pred = SmallPredictor(dims)
 
     def frames(self, codes: Tensor) -> Tensor:
         """What whole frames [..., books] look like to the talker: [..., width]."""

@@ -22,6 +22,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from engine.gguf.layout import TalkerDims
 from tools.own_voice.alignment import spoken_characters
 from tools.own_voice.dims import TALKER
 from tools.own_voice.prompts import CODEC, NO_CODE, TEXT_PAD, SpokenPrompt, spoken_prompt
@@ -156,10 +157,10 @@ def _looked_at(prompt: SpokenPrompt, sentence: Sentence, longest: int) -> Tensor
 class TalkerLearner(nn.Module):
     """The speaker and the aids of its training."""
 
-    def __init__(self) -> None:
+    def __init__(self, dims: TalkerDims = TALKER) -> None:
         super().__init__()
-        self.speaker = SmallSpeaker()
-        self.phonemes = nn.Linear(TALKER.talker.width, LABELS * PHONEMES)
+        self.speaker = SmallSpeaker(dims)
+        self.phonemes = nn.Linear(dims.talker.width, LABELS * PHONEMES)
 
     def losses(self, batch: Batch, books: int) -> dict[str, Tensor]:
         talker, predictor = self.speaker.talker, self.speaker.code_pred

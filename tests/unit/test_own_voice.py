@@ -1,0 +1,191 @@
+"""The trainable twins of the engine's layers, and the files they are written to."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from engine.families import ModelPair, open_codec, open_engine
+from engine.gguf.layout import Variant, codec_tensors, talker_tensors
+from engine.types import LengthRule, Sampling, SpeechRequest, StackSampling
+from tools.own_voice.alignment import spoken_characters
+from tools.own_voice.codec import SmallCodec
+from tools.own_voice.dims import CODEC, SPOKEN_BOOKS, TALKER
+from tools.own_voice.export import (
+    codec_values,
+    small_codec_metadata,
+    small_talker_metadata,
+    talker_values,
+    write_file,
+)
+from tools.own_voice.judge_words import edits, words_of
+from tools.own_voice.patterns import sentence_from_patterns
+from tools.own_voice.prompts import NO_CODE, spoken_prompt
+from tools.own_voice.speech_data import FRAME, RATE, Clip
+from tools.own_voice.train_talker import TalkerLearner
+
+TEXT = "Hello, classy world!"
+FEW_BOOKS = dataclasses.replace(CODEC, codebooks=SPOKEN_BOOKS + 1)
+FEW_GROUPS = dataclasses.replace(TALKER, code_groups=FEW_BOOKS.codebooks)
+
+
+def shaken(module: nn.Module) -> nn.Module:
+    """With every weight moved, so that none keeps a value that hides a mistake."""
+    draw = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for weight in module.parameters():
+            weight += 0.03 * torch.randn(weight.shape, generator=draw)
+    return module
+
+
+@pytest.fixture(scope="module")
+def codec() -> SmallCodec:
+    torch.manual_seed(0)
+    codec = SmallCodec(FEW_BOOKS).eval()
+    shaken(codec)
+    for quantizer in (codec.semantic, codec.acoustic):
+        with torch.no_grad():
+            rows = quantizer.input_proj(codec.tok_enc(torch.randn(1, 12 * FRAME) * 0.1))
+        quantizer.mean.copy_(rows.mean((0, 2)))
+        quantizer.spread.copy_((rows - rows.mean(2, keepdim=True)).std())
+        for book in quantizer.chain:
+            book.codebook.normal_()
+    return codec
+
+
+@pytest.fixture(scope="module")
+def learner() -> TalkerLearner:
+    torch.manual_seed(1)
+    learner = TalkerLearner(FEW_GROUPS).eval()
+    shaken(learner)
+    return learner
+
+
+@pytest.fixture(scope="module")
+def pair(
+    codec: SmallCodec, learner: TalkerLearner, tmp_path_factory: pytest.TempPathFactory
+) -> ModelPair:
+    folder = tmp_path_factory.mktemp("own-voice")
+    pair = ModelPair(folder / "talker.gguf", folder / "tokenizer.gguf")
+    write_file(
+        pair.codec,
+        small_codec_metadata(FEW_BOOKS, Variant.F32),
+        codec_tensors(FEW_BOOKS),
+        codec_values(codec, FEW_BOOKS, SPOKEN_BOOKS),
+        Variant.F32,
+    )
+    write_file(
+        pair.talker,
+        small_talker_metadata(FEW_GROUPS, Variant.F32),
+        talker_tensors(FEW_GROUPS),
+        talker_values(learner),
+        Variant.F32,
+    )
+    return pair
+
+
+def test_the_engine_decodes_as_the_trainable_codec_does(codec: SmallCodec, pair: ModelPair) -> None:
+    codes = torch.randint(CODEC.codebook_size, (1, 20, SPOKEN_BOOKS))
+    with torch.no_grad():
+        wanted = codec.decode(codes)[0].numpy()
+    padded = np.zeros((20, FEW_BOOKS.codebooks), np.int64)
+    padded[:, :SPOKEN_BOOKS] = codes[0].numpy()
+    made = np.concatenate(list(open_codec(pair.codec).decode(padded)))
+    assert np.abs(wanted).max() > 0.01
+    np.testing.assert_allclose(made, wanted, atol=2e-5)
+
+
+def test_the_engine_encodes_as_the_trainable_codec_does(codec: SmallCodec, pair: ModelPair) -> None:
+    samples = torch.randn(1, 12 * FRAME) * 0.1
+    with torch.no_grad():
+        wanted = codec.codes(codec.tok_enc(samples))[0].numpy()
+    codes = open_codec(pair.codec).encode(samples[0].numpy(), LengthRule.OFFICIAL)
+    assert codes.shape == (12, FEW_BOOKS.codebooks)
+    np.testing.assert_array_equal(codes[:, :SPOKEN_BOOKS], wanted)
+    assert not codes[:, SPOKEN_BOOKS:].any()
+    assert len(np.unique(codes[:, 0])) > 3
+
+
+def test_the_engine_reads_the_prompt_and_thinks_as_the_trainable_talker_does(
+    learner: TalkerLearner, pair: ModelPair
+) -> None:
+    told: dict[str, Tensor] = {}
+    engine = open_engine(pair, precision="f32")
+    greedy = Sampling(
+        talker=StackSampling(greedy=True),
+        predictor=StackSampling(greedy=True),
+        repetition_penalty=1.0,
+        max_frames=1,
+    )
+    request = SpeechRequest(TEXT, language="english", speaker="hazel", sampling=greedy, seeds=(1,))
+    chunks = list(engine.speak(request, probe=lambda name, value: told.update({name: value})))
+    prompt = spoken_prompt(TEXT, "af_heart")
+    with torch.no_grad():
+        codec = torch.tensor(prompt.codec)
+        talker = learner.speaker.talker
+        rows = talker.text(torch.tensor(prompt.text))
+        rows = rows + talker.codec_embd(codec.clamp(min=0)) * (codec != NO_CODE)[:, None]
+        hidden, _ = talker.run(rows[None])
+        logits = talker.codec_head(hidden[0, -1])
+        codes = torch.from_numpy(np.concatenate([chunk.codes for chunk in chunks]))
+        first = talker.codec_embd(codes[:, 0])
+        later = learner.speaker.code_pred.logits(hidden[:, -1], first, codes, FEW_BOOKS.codebooks)
+    torch.testing.assert_close(told["talker-hidden-prefill-final"], hidden[0], atol=2e-5, rtol=0)
+    torch.testing.assert_close(told["talker-logits-prefill"], logits, atol=1e-4, rtol=0)
+    assert torch.equal(later[0].argmax(-1), codes[0, 1:])
+
+
+def test_a_prompt_knows_which_token_every_character_is() -> None:
+    prompt = spoken_prompt("class", "af_heart")
+    assert prompt.tokens_of == [0, 1, 2, 2, 2]  # c, l, ass
+    assert prompt.rows == len(prompt.codec) == prompt.body + 3 + 2
+
+
+def test_frames_are_given_to_letters_by_the_teachers_times() -> None:
+    phonemes = "ðə kæt"
+    ends = np.array([0.1, 0.2, 0.2, 0.3, 0.5, 0.6], np.float32)
+    samples = np.zeros(int(0.6 * RATE), np.int16)
+    clip = Clip(samples, "The cat.", "af_heart", phonemes, ends)
+    places = spoken_characters(clip)
+    assert places is not None
+    assert places.shape == (8, 2)
+    assert places[0].tolist() == [0, 3]  # around "T"
+    assert places[-1].tolist() == [5, 7]
+    assert (np.diff(places[:, 0]) >= 0).all()
+
+
+def test_words_that_are_run_together_stay_together() -> None:
+    phonemes = "ɒnðə mæt"  # "on the", as one
+    ends = np.linspace(0.05, 0.8, len(phonemes), dtype=np.float32)
+    clip = Clip(np.zeros(int(0.8 * RATE), np.int16), "On the mat.", "af_heart", phonemes, ends)
+    places = spoken_characters(clip)
+    assert places is not None
+    assert places[0, 0] == 0
+    assert places[-1, 1] == len(clip.text) - 1
+
+
+def test_patterned_sentences_have_no_open_slots() -> None:
+    draw = random.Random(1)
+    for _ in range(500):
+        text = sentence_from_patterns(draw)
+        assert "{" not in text
+        assert text[0].isupper()
+        assert text[-1] in ".?!"
+
+
+def test_wrong_words_are_counted() -> None:
+    assert words_of("Don't stop - it's well-made!") == ["dont", "stop", "its", "well", "made"]
+    assert edits(["we", "had", "dinner"], ["we", "had", "a", "dinner"]) == 1
+    assert edits(["we", "had", "dinner"], []) == 3
+
+
+def test_nothing_committed_is_too_large() -> None:
+    """The small files stay small: the codebooks nobody speaks must not cost what they hold."""
+    folder = Path(__file__).parents[2] / "resources"
+    assert sum(file.stat().st_size for file in folder.rglob("*.gguf")) <= 40_000_000
