@@ -40,7 +40,7 @@ def shaken(module: nn.Module) -> nn.Module:
     draw = torch.Generator().manual_seed(5)
     with torch.no_grad():
         for weight in module.parameters():
-            weight += 0.03 * torch.randn(weight.shape, generator=draw)
+            weight.add_(0.03 * torch.randn(weight.shape, generator=draw))
     return module
 
 

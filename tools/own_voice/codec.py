@@ -114,7 +114,8 @@ class Quantizer(nn.Module):
             with torch.no_grad():
                 self.mean.lerp_(mean, 0.05)
                 self.spread.lerp_(spread, 0.05)
-        return (rows - mean) / spread
+        normalised: Tensor = (rows - mean) / spread
+        return normalised
 
     def codes(self, rows: Tensor) -> Tensor:  # [B, T, width] -> [B, T, books]
         rest, chosen = rows.reshape(-1, rows.shape[-1]), []
