@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 RATE = 24_000
 FRAME = 1920  # samples
 LABELS = 4  # phoneme labels per frame
+MOST_SHARDS = 200  # of a folder in memory: some nine hours of speech
 STRESS = "ˈˌ"  # belong to the phoneme behind them
 LENGTH = "\u02d0"  # and this to the one before
 
@@ -81,18 +83,24 @@ def read_shard(file: Path) -> list[Clip]:
         ]
 
 
-class ShardFolder:
-    """The shards of a folder, which may still be growing."""
+def shards_of(folder: Path) -> list[Path]:
+    """The finished shards of a folder."""
+    return sorted(file for file in folder.glob("*.npz") if "partial" not in file.name)
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+
+class ShardFolder:
+    """The shards of a folder, which may still be growing; `most` of them at random."""
+
+    def __init__(self, folder: Path, most: int = MOST_SHARDS) -> None:
+        self._folder, self._most = folder, most
         self._read: set[Path] = set()
         self.clips: list[Clip] = []
 
     def update(self) -> bool:
-        """Read what is new; whether there was anything."""
-        files = sorted(file for file in self._folder.glob("*.npz") if "partial" not in file.name)
-        new = [file for file in files if file not in self._read]
+        """Read what is new, if there is room; whether there was anything."""
+        new = [file for file in shards_of(self._folder) if file not in self._read]
+        random.Random(0).shuffle(new)
+        new = new[: self._most - len(self._read)]
         for file in new:
             self.clips += read_shard(file)
             self._read.add(file)

@@ -21,14 +21,17 @@ OTHER_VOICES = tuple(
 UNHEARD_VOICES = ("af_bella", "bm_george")
 """Left for the evaluation."""
 
-SHIPPED_NAMES = {"af_heart": "hazel", "am_michael": "miles", "bf_emma": "edith", "am_onyx": "otis"}
+FLITE_VOICES = ("slt", "rms", "awb")
+"""Voices of flite, by far the most speech."""
+
+SHIPPED_NAMES = {"slt": "clara", "rms": "ruben", "awb": "angus", "af_heart": "hazel"}
 
 SHARES = {MAIN_VOICE: 0.6, **dict.fromkeys(NAMED_VOICES, 0.08)}
 
 FIRST_SPEAKER_ID = 2800
 SPEAKER_IDS = {
     voice: FIRST_SPEAKER_ID + place
-    for place, voice in enumerate((MAIN_VOICE, *NAMED_VOICES, *OTHER_VOICES))
+    for place, voice in enumerate((MAIN_VOICE, *NAMED_VOICES, *OTHER_VOICES, *FLITE_VOICES))
 }
 """Rows of the codec embedding, among those that are never spoken."""
 

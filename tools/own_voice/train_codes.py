@@ -34,6 +34,8 @@ UNQUANTIZED_STEPS = 300
 BOOKS_USED = ((1, 0.3), (2, 0.4), (SPOKEN_BOOKS, 0.3))
 RATE = 1e-3
 EVERY = 200  # steps between evaluations and saves
+TRAINED_ON = ("audio", "audio-flite")
+HELD_OUT = ("audio-everyday", "audio-flite-everyday")
 
 
 class MelEncoder(nn.Module):
@@ -133,10 +135,10 @@ class CodeLearner(nn.Module):
 
 
 class Crops:
-    """Random pieces of clips."""
+    """Random pieces of clips, as many from each of several lists."""
 
-    def __init__(self, clips: list[Clip], seed: int) -> None:
-        self.clips = clips
+    def __init__(self, *lists: list[Clip], seed: int) -> None:
+        self._lists = [clips for clips in lists if clips]
         self._draw = random.Random(seed)
 
     def batch(self, lanes: int = LANES) -> tuple[Tensor, Tensor]:
@@ -144,7 +146,7 @@ class Crops:
         pieces, labels = [], []
         step = FRAME // LABELS
         for _ in range(lanes):
-            clip = self._draw.choice(self.clips)
+            clip = self._draw.choice(self._draw.choice(self._lists))
             room = max(0, len(clip.samples) - FRAMES * FRAME)
             first = self._draw.randint(0, room // step)
             piece = np.zeros(FRAMES * FRAME, np.float32)
@@ -154,6 +156,22 @@ class Crops:
             pieces.append(piece)
             labels.append(np.pad(numbers, (0, FRAMES * LABELS - len(numbers))))
         return torch.from_numpy(np.stack(pieces)), torch.from_numpy(np.stack(labels))
+
+
+def crops_of(folders: list[ShardFolder]) -> Crops:
+    """Of what the folders hold by now."""
+    for folder in folders:
+        folder.update()
+    print(" + ".join(f"{folder.hours:.2f} h" for folder in folders), flush=True)
+    return Crops(*(folder.clips for folder in folders), seed=time.time_ns())
+
+
+def held_batches(folder: Path, lanes: int = LANES) -> list[tuple[Tensor, Tensor]]:
+    """Fixed batches of clips that nothing is trained on."""
+    held = ShardFolder(folder)
+    held.update()
+    crops = Crops(held.clips, seed=5)
+    return [crops.batch(lanes) for _ in range(3)]
 
 
 def start_codebooks(learner: CodeLearner, crops: Crops) -> None:
@@ -175,11 +193,9 @@ def main() -> None:
     os.nice(5)
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    data, held = ShardFolder(given.work / "audio"), ShardFolder(given.work / "audio-everyday")
-    data.update()
-    held.update()
-    crops = Crops(data.clips, seed=time.time_ns())
-    tests = [Crops(held.clips, seed=5).batch() for _ in range(3)]
+    folders = [ShardFolder(given.work / name) for name in TRAINED_ON]
+    crops = crops_of(folders)
+    tests = {name: held_batches(given.work / name) for name in HELD_OUT}
     learner = CodeLearner()
     parameters = [
         weight
@@ -221,14 +237,15 @@ def main() -> None:
             state = {"learner": learner.state_dict(), "optimizer": optimizer.state_dict()}
             torch.save(state | {"step": step, "seconds": spent}, saved.with_suffix(".partial"))
             os.replace(saved.with_suffix(".partial"), saved)
-            if data.update():
-                print(f"{data.hours:.2f} h of speech", flush=True)
+            new = [folder.update() for folder in folders]
+            if any(new):
+                crops = crops_of(folders)
 
 
 @torch.no_grad()
 def report(
     learner: CodeLearner,
-    tests: list[tuple[Tensor, Tensor]],
+    tests: dict[str, list[tuple[Tensor, Tensor]]],
     step: int,
     spent: float,
     sums: dict[str, float],
@@ -237,11 +254,13 @@ def report(
     learner.eval()
     words = " ".join(f"{name} {value:.3f}" for name, value in sums.items())
     print(f"step {step} ({spent:.0f} s): {words}", flush=True)
-    for books in (1, 2, SPOKEN_BOOKS):
-        used = torch.full((LANES,), books)
-        found = [learner.losses(*test, used, quantized=True) for test in tests]
-        means = {name: sum(float(loss[name]) for loss in found) / len(found) for name in found[0]}
-        print(f"  {books} books: " + " ".join(f"{k} {v:.3f}" for k, v in means.items()), flush=True)
+    for name, batches in tests.items():
+        for books in (1, 2, SPOKEN_BOOKS):
+            used = torch.full((LANES,), books)
+            found = [learner.losses(*batch, used, quantized=True) for batch in batches]
+            means = {key: sum(float(loss[key]) for loss in found) / len(found) for key in found[0]}
+            words = " ".join(f"{key} {value:.3f}" for key, value in means.items())
+            print(f"  {name}, {books} books: {words}", flush=True)
     learner.train()
 
 

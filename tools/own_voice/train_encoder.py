@@ -19,7 +19,14 @@ from torch import Tensor, nn
 
 from tools.own_voice.codec import SmallCodec
 from tools.own_voice.speech_data import ShardFolder
-from tools.own_voice.train_codes import EVERY, CodeLearner, Crops
+from tools.own_voice.train_codes import (
+    EVERY,
+    HELD_OUT,
+    TRAINED_ON,
+    CodeLearner,
+    crops_of,
+    held_batches,
+)
 from tools.own_voice.train_waveform import load_codes
 
 LANES = 16
@@ -53,11 +60,8 @@ def main() -> None:
     os.nice(5)
     torch.set_num_threads(1)
     torch.manual_seed(6)
-    data, held = ShardFolder(given.work / "audio"), ShardFolder(given.work / "audio-everyday")
-    data.update()
-    held.update()
-    crops = Crops(data.clips, seed=time.time_ns())
-    tests = [Crops(held.clips, seed=5).batch(LANES)[0] for _ in range(3)]
+    crops = crops_of([ShardFolder(given.work / name) for name in TRAINED_ON])
+    tests = [samples for name in HELD_OUT for samples, _ in held_batches(given.work / name, LANES)]
     learner = load_codes(given.work)
     encoder = learner.codec.tok_enc
     optimizer = torch.optim.AdamW(encoder.parameters(), lr=RATE, betas=(0.9, 0.98))
@@ -95,7 +99,6 @@ def main() -> None:
             state = {"encoder": encoder.state_dict(), "optimizer": optimizer.state_dict()}
             torch.save(state | {"step": step, "seconds": spent}, saved.with_suffix(".partial"))
             os.replace(saved.with_suffix(".partial"), saved)
-            data.update()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
 The first `--books` codebooks are learnt, the rest are zero in every frame. Two aids: the first
 heads of two blocks are told which letters a frame speaks, and phonemes are to be read off the
-hidden states. Clips are encoded once with `codes.pt` into `coded/`. Writes `talker.pt` every 250
+hidden states. Clips are encoded once with `codes.pt` into `coded-*/`. Writes `talker.pt` every 250
 steps, with a running mean of the weights, and goes on from it.
 """
 
@@ -26,10 +26,11 @@ from engine.gguf.layout import TalkerDims
 from tools.own_voice.alignment import spoken_characters
 from tools.own_voice.dims import TALKER
 from tools.own_voice.prompts import CODEC, NO_CODE, TEXT_PAD, SpokenPrompt, spoken_prompt
-from tools.own_voice.speech_data import LABELS, PHONEMES, read_shard
+from tools.own_voice.speech_data import FRAME, LABELS, PHONEMES, read_shard, shards_of
+from tools.own_voice.speech_data import RATE as RATE_OF_SOUND
 from tools.own_voice.talker import SmallSpeaker
 from tools.own_voice.train_codes import CodeLearner
-from tools.own_voice.train_waveform import encode, load_codes
+from tools.own_voice.train_waveform import encode, fingerprint, load_codes
 
 LANES = 24
 WATCHED = {1: 2, 2: 2}  # block: heads that are told where to look
@@ -38,6 +39,16 @@ HISTORY_DROPPED = 0.25  # frames that the talker does not see while it learns
 PREDICTED_FRAMES = 400  # per step, for the code predictor
 WITHOUT_LANGUAGE = 0.2
 EVERY = 250
+ROUND = 6000  # sentences between two looks for new shards
+FIRST_SHARDS, NEW_SHARDS = 60, 16  # encoded at the first look, and at every later one
+SHARES = (
+    ("audio-flite", "slt-", 0.55),
+    ("audio-flite", "rms-", 0.12),
+    ("audio-flite", "awb-", 0.12),
+    ("audio", "", 0.21),
+)
+"""Folder, beginning of the shards' names, and share of the batches."""
+
 MEAN_OVER = 400  # steps, of the running mean of the weights
 
 
@@ -54,9 +65,9 @@ class Sentence:
 
 def read_coded(work: Path, folder: str, file: Path, learner: CodeLearner) -> list[Sentence]:
     """The sentences of a shard, encoded now or before."""
-    kept = work / f"coded-{folder}" / f"{file.stem}.pt"
+    kept = work / f"coded-{fingerprint(learner.codec):.3f}" / folder / f"{file.stem}.pt"
     if not kept.exists():
-        kept.parent.mkdir(exist_ok=True)
+        kept.parent.mkdir(exist_ok=True, parents=True)
         rows = []
         for clip in read_shard(file):
             codes = encode(learner, torch.from_numpy(clip.padded())[None])[0]
@@ -78,20 +89,27 @@ def read_coded(work: Path, folder: str, file: Path, learner: CodeLearner) -> lis
 
 
 class CodedFolder:
-    """The sentences of a folder of shards, which may still be growing."""
+    """The sentences of those shards of a folder, which may still be growing, that fit `pattern`."""
 
-    def __init__(self, work: Path, folder: str, learner: CodeLearner) -> None:
+    def __init__(self, work: Path, folder: str, learner: CodeLearner, pattern: str = "") -> None:
         self._work, self._folder, self._learner = work, folder, learner
+        self._pattern = pattern
         self._read: set[Path] = set()
         self.sentences: list[Sentence] = []
 
     def update(self, most: int = 1000) -> None:
-        files = sorted(
-            f for f in (self._work / self._folder).glob("*.npz") if "partial" not in f.name
-        )
+        files = [
+            f for f in shards_of(self._work / self._folder) if f.name.startswith(self._pattern)
+        ]
         for file in [file for file in files if file not in self._read][:most]:
             self.sentences += read_coded(self._work, self._folder, file, self._learner)
             self._read.add(file)
+
+    @property
+    def hours(self) -> float:
+        return (
+            sum(len(sentence.codes) for sentence in self.sentences) * FRAME / RATE_OF_SOUND / 3600
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,16 +209,19 @@ class TalkerLearner(nn.Module):
 
 
 class Batches:
-    """Sentences of like length together, in random order, each once per round."""
+    """Sentences of like length together, in random order, from several folders by their shares."""
 
-    def __init__(self, folder: CodedFolder, books: int, seed: int) -> None:
-        self._folder, self._books, self._draw = folder, books, random.Random(seed)
+    def __init__(self, folders: list[tuple[CodedFolder, float]], books: int, seed: int) -> None:
+        self._folders, self._books, self._draw = folders, books, random.Random(seed)
         self._waiting: list[list[Sentence]] = []
 
     def next(self) -> Batch:
         if not self._waiting:
-            self._folder.update(most=8)
-            mixed = list(self._folder.sentences)
+            mixed: list[Sentence] = []
+            for folder, share in self._folders:
+                folder.update(most=NEW_SHARDS if folder.sentences else FIRST_SHARDS)
+                if folder.sentences:
+                    mixed += self._draw.choices(folder.sentences, k=int(share * ROUND))
             self._draw.shuffle(mixed)
             for first in range(0, len(mixed), LANES * 16):
                 part = mixed[first : first + LANES * 16]
@@ -220,14 +241,17 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(2)
     codes = load_codes(given.work)
-    train, held = (CodedFolder(given.work, name, codes) for name in ("audio", "audio-everyday"))
-    train.update()
-    held.update()
-    fixed = random.Random(3)
-    tests = [
-        make_batch(held.sentences[at : at + LANES], given.books, fixed)
-        for at in range(0, 4 * LANES, LANES)
+    train = [
+        (CodedFolder(given.work, folder, codes, pattern), share)
+        for folder, pattern, share in SHARES
     ]
+    tests = {}
+    for folder, pattern, _ in SHARES:
+        held = CodedFolder(given.work, f"{folder}-everyday", codes, pattern)
+        held.update()
+        parts = [held.sentences[at : at + LANES] for at in range(0, 2 * LANES, LANES)]
+        name = pattern.strip("-") or "kokoro"
+        tests[name] = [make_batch(part, given.books, random.Random(3)) for part in parts]
     learner = TalkerLearner()
     mean = [weight.detach().clone() for weight in learner.parameters()]
     optimizer = torch.optim.AdamW(
@@ -260,8 +284,8 @@ def main() -> None:
             sums[name] = sums.get(name, 0) + value.item() / EVERY
         if step % EVERY == 0:
             words = " ".join(f"{name} {value:.3f}" for name, value in sums.items())
-            frames = sum(len(sentence.codes) for sentence in train.sentences)
-            print(f"step {step} ({spent:.0f} s, {frames / 45000:.1f} h): {words}", flush=True)
+            hours = " + ".join(f"{folder.hours:.1f}" for folder, _ in train)
+            print(f"step {step} ({spent:.0f} s, {hours} h): {words}", flush=True)
             evaluate(learner, mean, tests, given.books)
             sums.clear()
             state = {"learner": learner.state_dict(), "optimizer": optimizer.state_dict()}
@@ -271,19 +295,23 @@ def main() -> None:
 
 
 @torch.no_grad()
-def evaluate(learner: TalkerLearner, mean: list[Tensor], tests: list[Batch], books: int) -> None:
+def evaluate(
+    learner: TalkerLearner, mean: list[Tensor], tests: dict[str, list[Batch]], books: int
+) -> None:
     """Print the losses of unheard sentences with the running mean of the weights."""
     kept = [weight.data for weight in learner.parameters()]
     for weight, average in zip(learner.parameters(), mean, strict=True):
         weight.data = average
     learner.eval()
     torch.manual_seed(4)
-    found = [learner.losses(test, books) for test in tests]
-    means = {name: float(np.mean([float(loss[name]) for loss in found])) for name in found[0]}
+    for voice, batches in tests.items():
+        found = [learner.losses(batch, books) for batch in batches]
+        means = {name: float(np.mean([float(loss[name]) for loss in found])) for name in found[0]}
+        words = " ".join(f"{name} {value:.3f}" for name, value in means.items())
+        print(f"  unheard, {voice}: {words}", flush=True)
     learner.train()
     for weight, value in zip(learner.parameters(), kept, strict=True):
         weight.data = value
-    print("  unheard: " + " ".join(f"{k} {v:.3f}" for k, v in means.items()), flush=True)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,15 @@ from tools.own_voice.codec import SmallCodec
 from tools.own_voice.dims import SPOKEN_BOOKS
 from tools.own_voice.spectra import FLOOR, LogMel, magnitudes
 from tools.own_voice.speech_data import FRAME, ShardFolder
-from tools.own_voice.train_codes import EVERY, FRAMES, CodeLearner, Crops
+from tools.own_voice.train_codes import (
+    EVERY,
+    FRAMES,
+    HELD_OUT,
+    TRAINED_ON,
+    CodeLearner,
+    crops_of,
+    held_batches,
+)
 
 LANES = 16
 HEARD = 7  # frames of every crop that become sound
@@ -70,6 +78,11 @@ def excerpt(
     return made[:, SKIPPED * FRAME :], true[:, SKIPPED * FRAME :]
 
 
+def fingerprint(codec: SmallCodec) -> float:
+    """Tells whether the codebooks are the same."""
+    return float(codec.semantic.chain[0].codebook.double().sum())
+
+
 def load_codes(work: Path) -> CodeLearner:
     learner = CodeLearner()
     learner.load_state_dict(torch.load(work / "codes.pt")["learner"])
@@ -84,13 +97,10 @@ def main() -> None:
     os.nice(5)
     torch.set_num_threads(1)
     torch.manual_seed(1)
-    data, held = ShardFolder(given.work / "audio"), ShardFolder(given.work / "audio-everyday")
-    data.update()
-    held.update()
-    crops, draw = Crops(data.clips, seed=time.time_ns()), random.Random()
-    learner, loss_of = load_codes(given.work), SpectralLoss()
+    crops = crops_of([ShardFolder(given.work / name) for name in TRAINED_ON])
+    learner, loss_of, draw = load_codes(given.work), SpectralLoss(), random.Random()
     codec = learner.codec
-    tests = [Crops(held.clips, seed=5).batch(LANES)[0] for _ in range(3)]
+    tests = [samples for name in HELD_OUT for samples, _ in held_batches(given.work / name, LANES)]
     test_codes = [encode(learner, samples) for samples in tests]
     front = [*codec.tok_dec.pre_conv.parameters(), *codec.tok_dec.pre_tfm.parameters()]
     front += [*codec.tok_dec.upsample.parameters()]
@@ -101,7 +111,11 @@ def main() -> None:
     saved, step, spent = given.work / "waveform.pt", 0, 0.0
     if saved.exists():
         state = torch.load(saved)
-        codec.load_state_dict(state["codec"])
+        if state["books"] == fingerprint(codec):
+            codec.load_state_dict(state["codec"])
+        else:  # other codes by now: what turns latents into sound still serves
+            kept = {k: v for k, v in state["codec"].items() if k.startswith("tok_dec.dec.")}
+            codec.load_state_dict(kept, strict=False)
         optimizer.load_state_dict(state["optimizer"])
         step, spent = state["step"], state["seconds"]
     started, sums = time.process_time() - spent, 0.0
@@ -136,9 +150,9 @@ def main() -> None:
             )
             sums = 0.0
             state = {"codec": codec.state_dict(), "optimizer": optimizer.state_dict()}
+            state["books"] = fingerprint(codec)
             torch.save(state | {"step": step, "seconds": spent}, saved.with_suffix(".partial"))
             os.replace(saved.with_suffix(".partial"), saved)
-            data.update()
 
 
 if __name__ == "__main__":
