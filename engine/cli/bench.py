@@ -6,29 +6,46 @@ import argparse
 import json
 import os
 import shlex
-import statistics
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeVar
 
-from engine.cli.console import Console, readable_bytes
+from engine.cli.bench_table import Measured, Way, figures_table, growth_table, ratios_table
+from engine.cli.console import Console
 from engine.cli.outputs import check_output
-from engine.cli.parser import CommandParser, as_typed, whole_number
+from engine.cli.parser import CommandParser, UsageError, as_typed, whole_number
 from engine.cli.running import DONE, run_command, run_parsed
 from engine.cli.speaking import describe_pair
 from engine.errors import ExplainedError
 from engine.families import ModelPair
 from engine.files import replace_file
+from engine.native.library import SWITCH
+
+_T = TypeVar("_T")
 
 LONGEST_RUN = 1800.0  # seconds after which a run counts as hanging
+USUAL_FRAMES = 63  # five seconds
+LONG_FRAMES = 750  # a minute
+SHORTEST_GROWTH = 63  # frames: reaches the second mark
 TEXT = (
     "The quick brown fox jumps over the lazy dog, and then it rests for a while in the shade of "
     "an old tree while the evening comes."
 )
-STAGES = ("talker", "predictor", "codec")
+
+PATHS: Mapping[str, tuple[str, Mapping[str, str]]] = MappingProxyType(
+    {
+        "auto": ("auto", {}),
+        "int8": ("int8", {}),
+        "int8-torch": ("int8", {SWITCH: "0"}),
+        "bf16": ("bf16", {}),
+        "f32": ("f32", {}),
+    }
+)
+"""Ways of computing by their names here: a precision, and what its process finds around it."""
 
 EPILOG = """\
 Every way is run in processes of its own, in turn, as often as --rounds says; the figures are
@@ -36,23 +53,15 @@ medians. Real-time factor: seconds of computing per second of sound, 1 or less i
 listen while it speaks. Let nothing else run meanwhile.
 
 A peer is a program that is given the same wish as one argument in JSON and prints the same
-figures; tools/peers has one for qwentts.cpp.
+figures; tools/peers has them for qwentts.cpp and for the official package.
 
 examples:
   voice-studio bench --model talker-Q8_0.gguf --codec tokenizer-Q8_0.gguf
-  voice-studio bench --model talker-Q8_0.gguf --codec tokenizer-Q8_0.gguf --precision int8 f32 \\
-      --threads 1 2 --frames 63 --rounds 3 \\
+  voice-studio bench --model talker-Q8_0.gguf --codec tokenizer-Q8_0.gguf --growth --rounds 1
+  voice-studio bench --model talker-Q8_0.gguf --codec tokenizer-Q8_0.gguf \\
+      --paths int8,int8-torch,f32 --threads 1,2 \\
       --peer "qwentts.cpp=peers/bin/python tools/peers/qwentts_cpp.py"
 """
-
-
-@dataclass(frozen=True)
-class Way:
-    """One way of speaking that is measured."""
-
-    name: str
-    command: tuple[str, ...]  # the wish is added as its last argument
-    wish: Mapping[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -81,36 +90,44 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--codec", type=Path, required=True, metavar="GGUF", help="audio tokenizer")
     add("--voice", type=Path, metavar="SPK", help="speaker embedding, for a base talker")
     add(
+        "--paths",
         "--precision",
-        nargs="+",
-        choices=("auto", "f32", "bf16", "int8"),
+        action=_Several,
+        type=_several(_path),
         default=["auto"],
-        help="precisions to measure (default: auto)",
+        metavar="PATH",
+        help=f"ways of computing to measure: {', '.join(PATHS)}; int8-torch is int8 without the "
+        "native step (default: auto)",
     )
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     add(
         "--threads",
-        nargs="+",
-        type=whole_number(1, 256),
+        action=_Several,
+        type=_several(whole_number(1, 256)),
         default=[cores or 1],
         metavar="N",
         help="numbers of threads to measure (default: one per core)",
     )
     add(
         "--frames",
-        nargs="+",
-        type=whole_number(4, 2000),
-        default=[63],
+        action=_Several,
+        type=_several(whole_number(4, 2000)),
         metavar="N",
-        help="lengths to measure, in frames of 80 ms (default: 63, five seconds)",
+        help=f"lengths to measure, in frames of 80 ms (default: {USUAL_FRAMES}, five seconds; with "
+        f"--growth {LONG_FRAMES}, a minute)",
     )
     add(
         "--takes",
-        nargs="+",
-        type=whole_number(1, 8),
+        action=_Several,
+        type=_several(whole_number(1, 8)),
         default=[1],
         metavar="N",
         help="numbers of takes that are made at once (default: 1)",
+    )
+    add(
+        "--growth",
+        action="store_true",
+        help="tell how the cost of a frame grows with the length of the utterance",
     )
     add("--rounds", type=whole_number(1, 100), default=3, metavar="N", help="(default: 3)")
     add("--peer", action="append", default=[], metavar="NAME=COMMAND", help="measure a peer too")
@@ -119,19 +136,56 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--quiet", action="store_true", help="print the table only")
 
 
+class _Several(argparse.Action):
+    """Takes values one by one or with commas between them: `1 2` or `1,2`."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **options: Any) -> None:
+        super().__init__(option_strings, dest, nargs="+", **options)
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        setattr(namespace, self.dest, [value for group in values for value in group])
+
+
+def _several(parse: Callable[[str], _T]) -> Callable[[str], list[_T]]:
+    """A parser type: values of that type with commas between them."""
+    return lambda text: [parse(part) for part in text.split(",")]
+
+
+def _path(text: str) -> str:
+    if text not in PATHS:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(PATHS)}")
+    return text
+
+
 def _bench(given: argparse.Namespace, console: Console) -> int:
     describe_pair(ModelPair(given.model, given.codec))
     if given.json is not None:
         check_output(given.json, (given.model, given.codec))
+    given.frames = given.frames or [LONG_FRAMES if given.growth else USUAL_FRAMES]
+    if given.growth and min(given.frames) < SHORTEST_GROWTH:
+        raise UsageError(
+            f"--growth needs {SHORTEST_GROWTH} frames or more.", "Leave --frames out for a minute."
+        )
     ways = [*_own_ways(given), *_peer_ways(given)]
-    runs: dict[str, list[dict[str, Any]]] = {way.name: [] for way in ways}
+    runs: list[list[dict[str, Any]]] = [[] for _ in ways]
     for number in range(given.rounds):
-        for way in ways:
+        for way, figures in zip(ways, runs, strict=True):
             console.say(f"Round {number + 1} of {given.rounds}: {way.name}")
-            runs[way.name].append(_run(way))
-    sys.stdout.write(_table(runs))
+            figures.append(_run(way))
+    measured = [Measured(way, figures) for way, figures in zip(ways, runs, strict=True)]
+    tables = [figures_table(measured), ratios_table(measured)]
+    if given.growth:
+        tables.append(growth_table(measured))
+    sys.stdout.write("\n".join(filter(None, tables)))
     if given.json is not None:
-        replace_file(given.json, json.dumps(runs, indent=1).encode())
+        told = {each.way.name: each.runs for each in measured}
+        replace_file(given.json, json.dumps(told, indent=1).encode())
     return DONE
 
 
@@ -151,14 +205,10 @@ def _wish(given: argparse.Namespace, threads: int, frames: int, takes: int) -> d
 
 
 def _own_ways(given: argparse.Namespace) -> Iterable[Way]:
-    for precision in given.precision:
-        for threads in given.threads:
-            for frames in given.frames:
-                for takes in given.takes:
-                    name = f"{precision}, {_count(threads, 'thread')}, {frames} frames"
-                    name += f", {takes} takes" if takes > 1 else ""
-                    wish = {**_wish(given, threads, frames, takes), "precision": precision}
-                    yield Way(name, (sys.executable, "-m", "engine.cli.bench_once"), wish)
+    command = (sys.executable, "-m", "engine.cli.bench_once")
+    for path, *task in product(given.paths, given.threads, given.frames, given.takes):
+        precision, environment = PATHS[path]
+        yield Way(path, command, {**_wish(given, *task), "precision": precision}, environment)
 
 
 def _peer_ways(given: argparse.Namespace) -> Iterable[Way]:
@@ -168,22 +218,14 @@ def _peer_ways(given: argparse.Namespace) -> Iterable[Way]:
             raise ExplainedError(
                 f"--peer {peer} names no command.", 'Write --peer "NAME=python path/to/peer.py".'
             )
-        for threads in given.threads:
-            for frames in given.frames:
-                yield Way(
-                    f"{name}, {_count(threads, 'thread')}, {frames} frames",
-                    tuple(shlex.split(command)),
-                    _wish(given, threads, frames, 1),
-                )
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+        for threads, frames in product(given.threads, given.frames):
+            yield Way(name, tuple(shlex.split(command)), _wish(given, threads, frames, 1))
 
 
 def _run(way: Way) -> dict[str, Any]:
     threads = str(way.wish["threads"])
     environment = {**os.environ, "OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
+    environment |= way.environment
     try:
         done = subprocess.run(
             [*way.command, json.dumps(way.wish)],
@@ -211,38 +253,6 @@ def _run(way: Way) -> dict[str, Any]:
         )
     figures: dict[str, Any] = json.loads(lines[-1])
     return figures
-
-
-def _table(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    width = max(map(len, runs))
-    head = f"{'':{width}}  {'load s':>7} {'first s':>8} {'RTF':>6} {'ms/frame':>9}"
-    head += "".join(f" {stage:>10}" for stage in STAGES) + f" {'peak':>9}\n"
-    lines = [head]
-    baseline = None
-    for name, figures in runs.items():
-        audio = _median(each["audio_seconds"] for each in figures)
-        spent = _median(each["seconds"] for each in figures)
-        factor = spent / audio if audio else float("inf")
-        baseline = baseline or factor
-        line = f"{name:{width}}  {_median(each['load_seconds'] for each in figures):7.2f} "
-        line += f"{_median(each['first_audio_seconds'] for each in figures):8.2f} {factor:6.2f} "
-        line += f"{80 * factor:9.1f}"
-        for stage in STAGES:
-            known = [
-                1000 * each["stage_seconds_per_frame"][stage]
-                for each in figures
-                if stage in each["stage_seconds_per_frame"]
-            ]
-            line += f" {_median(known):10.1f}" if known else f" {'':>10}"
-        memory = [each["peak_memory_bytes"] for each in figures if each["peak_memory_bytes"]]
-        line += f" {readable_bytes(int(_median(memory))) if memory else '':>9}"
-        line += f"  {factor / baseline:.2f} x the first\n" if factor != baseline else "\n"
-        lines.append(line)
-    return "".join(lines)
-
-
-def _median(values: Iterable[float]) -> float:
-    return statistics.median(values)
 
 
 if __name__ == "__main__":

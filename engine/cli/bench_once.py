@@ -9,14 +9,20 @@ from __future__ import annotations
 import json
 import sys
 import time
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from engine.cli.bench_growth import Piece, growth
 from engine.cli.report import peak_memory
 from engine.families import ModelPair, open_engine
 from engine.types import Family, Sampling, SpeechRequest, Voice
 from engine.voices import read_embedding
+
+if TYPE_CHECKING:
+    from engine.qwen3tts.engine import Qwen3TtsEngine
+    from engine.qwen3tts.stage_clock import StageClock
 
 SEED = 1
 
@@ -42,26 +48,48 @@ def measure(wish: dict[str, Any]) -> dict[str, Any]:
         for _ in engine.speak(replace(request, sampling=short)):
             pass
         clock.reset()
-    first = 0.0
-    samples = 0
     begin = time.perf_counter()
-    for chunk in engine.speak(request):
-        if not first and len(chunk.samples):
-            first = time.perf_counter() - begin
-        samples += len(chunk.samples) if chunk.take == 0 else 0
+    pieces = list(_pieces(engine, request, clock))
     seconds = time.perf_counter() - begin
     made = frames * int(wish["takes"])
+    stages = dict(sorted(clock.seconds.items()))
+    prefill = stages.pop("prefill")
+    frame_seconds = engine.frame_samples / engine.sample_rate
     return {
-        "precision": engine.precision,
+        "precision": _precision(engine),
         "load_seconds": loaded,
-        "first_audio_seconds": first,
+        "prefill_seconds": prefill,
+        "first_audio_seconds": pieces[0].seconds,
         "seconds": seconds,
-        "audio_seconds": samples / engine.sample_rate,
+        "audio_seconds": frame_seconds * sum(piece.frames for piece in pieces),
         "peak_memory_bytes": peak_memory(),
-        "stage_seconds_per_frame": {
-            name: spent / made for name, spent in sorted(clock.seconds.items())
-        },
+        "stage_seconds_per_frame": {name: spent / made for name, spent in stages.items()},
+        "growth": [asdict(point) for point in growth(pieces, frame_seconds)],
     }
+
+
+def _pieces(engine: Qwen3TtsEngine, request: SpeechRequest, clock: StageClock) -> Iterator[Piece]:
+    """Speak, and tell what each piece of the first take took: all takes make theirs at once."""
+    begin = time.perf_counter()
+    before = dict(clock.seconds)
+    for chunk in engine.speak(request):
+        if chunk.take == 0 and len(chunk.samples):
+            now, spent = time.perf_counter(), dict(clock.seconds)
+            stages = {
+                name: value - before.get(name, 0.0)
+                for name, value in spent.items()
+                if value > before.get(name, 0.0)
+            }
+            yield Piece(len(chunk.samples) // engine.frame_samples, now - begin, stages)
+            begin, before = now, spent
+
+
+def _precision(engine: Qwen3TtsEngine) -> str:
+    """How it runs: int8 is computed natively or by torch."""
+    from engine.native.library import find_library
+
+    natively = find_library().library is not None
+    return "int8-torch" if engine.precision == "int8" and not natively else engine.precision
 
 
 def _request(wish: dict[str, Any], engine: Any, sampling: Sampling) -> SpeechRequest:

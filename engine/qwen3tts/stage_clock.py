@@ -4,36 +4,50 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
-from torch import nn
+import torch
+
+Stage: TypeAlias = str | Callable[..., str]
+"""The name of a stage, or what tells it from the arguments of a call."""
 
 
 class StageClock:
-    """Measures methods of modules from `watch` on; on devices that run on their own it does not.
+    """Measures methods of objects from `watch` on; `seconds` are by the name of the stage.
 
-    `seconds` and `calls` are by the name of the stage.
+    A call within a measured one counts with that. On a device that works beside the processor, a
+    call ends when the device has done it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, device: torch.device) -> None:
         self.seconds: dict[str, float] = defaultdict(float)
-        self.calls: dict[str, int] = defaultdict(int)
+        self._device = device
+        self._is_running = False
 
-    def watch(self, stage: str, module: nn.Module, method: str = "forward") -> None:
-        """Count every call of a method of this module."""
-        plain = getattr(module, method)
+    def watch(self, stage: Stage, owner: object, method: str = "forward") -> None:
+        """Count every call of a method of this object."""
+        plain = getattr(owner, method)
 
         def timed(*arguments: Any, **options: Any) -> Any:
-            begin = time.perf_counter()
+            if self._is_running:
+                return plain(*arguments, **options)
+            self._is_running = True
+            name = stage if isinstance(stage, str) else stage(*arguments, **options)
+            begin = self._now()
             try:
                 return plain(*arguments, **options)
             finally:
-                self.seconds[stage] += time.perf_counter() - begin
-                self.calls[stage] += 1
+                self.seconds[name] += self._now() - begin
+                self._is_running = False
 
-        setattr(module, method, timed)
+        setattr(owner, method, timed)
 
     def reset(self) -> None:
         """Begin anew."""
         self.seconds.clear()
-        self.calls.clear()
+
+    def _now(self) -> float:
+        if self._device.type != "cpu":
+            torch.accelerator.synchronize(self._device)
+        return time.perf_counter()

@@ -50,7 +50,7 @@ def _empty_modules(names: tuple[str, ...]) -> Iterator[None]:
             del sys.modules[module]
 
 
-def _import_official() -> tuple[Any, Any, Any]:
+def import_official() -> tuple[Any, Any, Any]:
     # transformers first: it looks for torchaudio and must not find the empty one.
     transformers = importlib.import_module("transformers")
     with _empty_modules(UNUSED_IMPORTS):
@@ -75,7 +75,7 @@ class OfficialModel:
     """One official checkpoint, float32 on the CPU with eager attention."""
 
     def __init__(self, checkpoint: Path) -> None:
-        package, models, transformers = _import_official()
+        package, models, transformers = import_official()
         transformers.logging.set_verbosity_error()  # hints about settings greedy ignores
         model = models.Qwen3TTSForConditionalGeneration.from_pretrained(
             checkpoint,
