@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -24,16 +24,22 @@ from engine.native.frames import NativeFrames, StoredTable, unfit_frames
 from engine.native.library import find_library
 from engine.native.packed import KEPT_TYPES, READ_TYPES, PackedLinear, pack, unfit
 from engine.native.stack import NativeStack, unfit_stack
+from engine.native.waves import NativeWaves, unfit_waves
+from engine.nn.graphs import CudaGraphs, Graphs
+from engine.nn.halves import HalfWeights, find_halves, find_lossless
 from engine.nn.linear import DenseEmbedding, DenseLinear, StoredEmbedding
 from engine.nn.norm import LayerNorm, RmsNorm
+from engine.nn.pipeline import StreamingLayer
 from engine.nn.runners import EagerStack, FrameParts, FrameRunner, StackParts, StackRunner
+from engine.nn.waves import EagerWaves, WaveLayer
 
 PRECISIONS: Mapping[str, torch.dtype] = MappingProxyType(
     {"f32": torch.float32, "bf16": torch.bfloat16, "int8": torch.float32}
 )
 """The type of the activations between layers, by the name that users give."""
 
-FLOAT_TYPES = frozenset({TensorType.F32, TensorType.F16, TensorType.BF16})
+HALF_TYPES = frozenset({TensorType.F16, TensorType.BF16})
+FLOAT_TYPES = HALF_TYPES | {TensorType.F32}
 
 MOST_THREADS = 8  # of a pass: more wait for memory and for one another
 
@@ -47,18 +53,21 @@ _NO_MEMORY = ("DefaultCPUAllocator", "MPS backend out of memory")
 class Runtime:
     """Where the model runs, and in which type its activations are between layers.
 
-    With a native context, matrices are packed in 8 or 4 bits, and what fits runs natively.
+    With a native context, matrices are packed in 8 or 4 bits, and what fits runs natively. With
+    halves, torch computes with matrices in half precision.
     """
 
     device: torch.device
     dtype: torch.dtype
     native: NativeContext | None = None
     rounds: bool = True  # packs matrices of other types than Q8_0 and Q4_K too, which rounds them
+    graphs: Graphs | None = None  # what frames are recorded with, where that is worth it
+    halves: HalfWeights | None = None
 
     @property
     def precision(self) -> str:
         """As users name it: f32, bf16 or int8."""
-        if self.native is not None:
+        if self.native is not None or (self.halves is not None and not self.halves.lossless):
             return "int8"
         return next(name for name, dtype in PRECISIONS.items() if dtype == self.dtype)
 
@@ -73,6 +82,11 @@ class Runtime:
                 added = None if bias is None else self.tensor(bias)
                 return PackedLinear(packed, added, self.native)
             _log.info("Not packed: %s.", reasons[0])
+        if self.halves is not None:
+            layer, reason = self.halves.linear(parts, None if bias is None else self.tensor(bias))
+            if layer is not None:
+                return layer
+            _log.info("Not in half precision: %s.", reason)
         weight = parts[0].to_torch(self.dtype, self.device)
         if len(parts) > 1:
             others = [part.to_torch(self.dtype, self.device) for part in parts[1:]]
@@ -89,6 +103,8 @@ class Runtime:
         """A table that is read at every frame: kept in the run-time type, or as stored."""
         if self.native is not None and stored.type in READ_TYPES:
             return StoredTable(stored.raw(), stored.type, stored.shape[1])
+        if self.halves is not None:
+            return self.prompt_embedding(stored)
         return DenseEmbedding(stored.to_torch(self.dtype, self.device))
 
     def prompt_embedding(self, stored: StoredTensor) -> nn.Module:
@@ -116,6 +132,16 @@ class Runtime:
             return None
         return NativeFrames(parts)
 
+    def wave_runner(self, layers: Iterable[WaveLayer]) -> StreamingLayer:
+        """What runs a chain of convolutions; each is asked for when it is needed, and only once."""
+        if self.native is None:
+            return EagerWaves(layers)
+        reason = unfit_waves(self.native)
+        if reason:
+            _log.info("Convolutions run in float32: %s.", reason)
+            return EagerWaves(layers)
+        return NativeWaves(layers, self.native)
+
     def tensor(self, stored: StoredTensor) -> Tensor:
         return stored.to_torch(self.dtype, self.device)
 
@@ -132,7 +158,10 @@ class Runtime:
         return Runtime(self.device, torch.float32)
 
     def without_rounding(self) -> Runtime:
-        """The same device in float32, where only what loses nothing is packed: for the decoder."""
+        """The same device in float32, where only what loses nothing is packed: for the decoder.
+
+        Its convolutions may run in 16-bit integers, which nobody hears.
+        """
         return Runtime(self.device, torch.float32, self.native, rounds=False)
 
 
@@ -142,9 +171,9 @@ def choose_runtime(
     """The runtime for names as the user gives them.
 
     Devices are auto, cpu, cuda[:n] and mps; precisions auto, f32, bf16 and int8. `stored` are the
-    types of a file's tensors: a quantised one runs in int8 on a CPU unless told otherwise. Where
-    int8 cannot be had, the log says why and it is f32. Raises DeviceError if torch cannot use that
-    device or precision here.
+    types of a file's tensors: a quantised one runs in int8 on a CPU unless told otherwise, natively
+    or by torch. Where int8 cannot be had, the log says why and it is f32. Raises DeviceError if
+    torch cannot use that device or precision here.
     """
     chosen = torch.device(_best_device()) if device == "auto" else _named_device(device)
     if precision not in ("auto", *PRECISIONS):
@@ -165,13 +194,19 @@ def choose_runtime(
             if found.library is not None:
                 _log.info("%s", found.reason)
                 return Runtime(chosen, torch.float32, NativeContext(found.library, threads))
-            _log.warning("%s The weights are computed with in float32.", found.reason)
+            by_torch = find_halves()
+            _log.warning("%s %s", found.reason, by_torch.reason)
+            if by_torch.weights is not None:
+                return Runtime(chosen, torch.float32, halves=by_torch.weights)
             precision = "f32"
+        if precision in ("auto", "f32") and set(stored) & HALF_TYPES:
+            return Runtime(chosen, torch.float32, halves=find_lossless())
     if precision == "auto":
         precision = "bf16" if _computes_bf16(chosen) else "f32"
     if chosen.type == "cuda":
         # Convolutions would round to 10 bits otherwise, and the codes of a recording with them.
         torch.backends.cudnn.allow_tf32 = False
+        return Runtime(chosen, PRECISIONS[precision], graphs=CudaGraphs(chosen))
     return Runtime(chosen, PRECISIONS[precision])
 
 

@@ -7,12 +7,16 @@ import os
 import platform
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.commands.say import model_folders
 from app.core.models import find_models
 from app.core.paths import studio_paths
 from engine.cli.running import DONE
 from engine.plain_text import one_line
+
+if TYPE_CHECKING:
+    from engine.runtime import Runtime
 
 
 def examine(home: Path | None, extra: tuple[Path, ...], *, as_json: bool) -> int:
@@ -30,6 +34,7 @@ def examine(home: Path | None, extra: tuple[Path, ...], *, as_json: bool) -> int
 def find_facts(home: Path | None, extra: tuple[Path, ...]) -> dict[str, str]:
     """What decides how speech is computed, each in a few words; raises ExplainedError."""
     from engine.native.library import find_library
+    from engine.nn.halves import find_halves
     from engine.runtime import choose_runtime, usable_threads
 
     found = find_library()
@@ -37,15 +42,35 @@ def find_facts(home: Path | None, extra: tuple[Path, ...]) -> dict[str, str]:
     native = runtime.device.type == "cpu" and found.library is not None
     models = find_models(model_folders(studio_paths(home), extra))
     float_name = "16-bit" if runtime.precision == "bf16" else "32-bit"
-    packed = "from packed weights, natively" if native else f"from {float_name} floats, by torch"
+    by_torch = find_halves()
+    if native:
+        weights = "packed weights, natively"
+    elif runtime.device.type == "cpu" and by_torch.weights is not None:
+        weights = f"{by_torch.weights.name}, by torch"
+    else:
+        weights = f"{float_name} floats, by torch"
     return {
         "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
         "torch": version("torch"),
         "device": str(runtime.device),
         "threads": f"{usable_threads()} of {os.cpu_count()} cores",
         "native step": found.reason,
-        "quantised models": f"run {packed}",
+        "CUDA graphs": _graphs_fact(runtime),
+        "torch products": by_torch.reason,
+        "quantised models": f"run from {weights}",
         "other models": f"run in {runtime.precision}, by torch",
         "model folders": ", ".join(str(folder) for folder in models.folders),
         "installed": f"talkers: {len(models.talkers)}, tokenizers: {len(models.codecs)}",
     }
+
+
+def _graphs_fact(runtime: Runtime) -> str:
+    """Whether frames are replayed from recordings, and why not."""
+    from engine.nn.graphs import try_out
+
+    if runtime.graphs is None:
+        return f"none on {runtime.device}; on a CUDA device frames are replayed from them"
+    reason = try_out(runtime.graphs, runtime.device)
+    if reason:
+        return f"cannot be used: {reason}; frames are computed one operation after the other"
+    return "frames are replayed from them"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from ctypes import POINTER, c_char_p, c_float, c_int, c_int64, c_void_p
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +13,15 @@ from engine.native.build import FOLDER, library_path, variants
 from engine.native.structures import (
     VERSION,
     CacheBuffers,
+    Convolution,
     Drawing,
     Matrix,
     PredictorWeights,
     StackWeights,
 )
+
+SWITCH: Final = "STUDIO_NATIVE"
+"""An environment variable: 0 leaves everything to torch, to measure it or to look for a fault."""
 
 _HOW_TO_BUILD: Final = "Install g++ or clang++, then run: python -m engine.native.build"
 
@@ -39,7 +44,9 @@ class FoundLibrary:
 
 
 def find_library(folder: Path = FOLDER) -> FoundLibrary:
-    """The fastest library in `folder` that works here."""
+    """The fastest library in `folder` that works here, unless SWITCH is off."""
+    if os.environ.get(SWITCH) == "0":
+        return FoundLibrary(None, f"The native step is switched off by {SWITCH}=0.")
     wrong = []
     for name in variants():
         path = library_path(name, folder)
@@ -104,3 +111,13 @@ def _declare(calls: ctypes.CDLL) -> None:
         *(c_void_p, POINTER(PredictorWeights), cache, c_void_p, c_void_p),
         *(POINTER(Drawing), c_int, c_void_p, c_void_p),
     ]
+    layers = POINTER(Convolution)
+    calls.step_pack_convolution.argtypes = [
+        *(c_void_p, c_void_p, c_int, c_int, c_int, c_void_p, c_void_p)
+    ]
+    calls.step_pack_convolution.restype = None
+    calls.step_wave_past.argtypes, calls.step_wave_past.restype = [layers, c_int], c_int64
+    calls.step_waves.argtypes = [
+        *(c_void_p, layers, c_int, c_void_p, c_int, c_int, c_void_p, c_void_p)
+    ]
+    calls.step_waves.restype = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctypes import Structure, c_float, c_int32, c_int64, c_void_p
 from typing import Final
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Of these structures and of the arguments of the calls; a library of another one is not used."""
 
 Q8: Final = 0
@@ -81,6 +81,22 @@ class PredictorWeights(Structure):
         ("projection", c_void_p),
         ("books", c_int32),
         ("wide", c_int32),
+    )
+
+
+class Convolution(Structure):
+    _fields_ = (
+        ("weights", c_void_p),
+        ("scales", c_void_p),
+        ("bias", c_void_p),
+        ("frequency", c_void_p),
+        ("strength", c_void_p),
+        ("inputs", c_int32),
+        ("outputs", c_int32),
+        ("taps", c_int32),
+        ("dilation", c_int32),
+        ("phases", c_int32),
+        ("residual", c_int32),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -10,6 +12,12 @@ from engine.nn.rope import RotaryTable, rotate
 from engine.nn.state import AttentionWindow
 
 QUERY_ROWS = 256  # positions computed at once: bounds the memory of the scores of a long prompt
+
+
+class Attending(Protocol):
+    """What a block needs of a cache: `KeyValueCache.attend`."""
+
+    def attend(self, layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor: ...
 
 
 class KeyValueCache:
@@ -42,12 +50,16 @@ class KeyValueCache:
         self.values[layer][:, :, self.length : end] = values
         return self.keys[layer][:, :, :end], self.values[layer][:, :, :end]
 
-    def select(self, rows: Tensor) -> KeyValueCache:
-        """A cache of the same capacity that holds the given lanes; lanes may repeat."""
-        heads, capacity, width = self.keys[0].shape[1:]
+    def attend(self, layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        """Store keys and values, and let the queries see all that is there: [B, T, H * d]."""
+        return causal_attention(queries, *self.write(layer, keys, values))
+
+    def select(self, rows: Tensor, capacity: int | None = None) -> KeyValueCache:
+        """A cache of this or another capacity that holds the given lanes; lanes may repeat."""
+        heads, own, width = self.keys[0].shape[1:]
         chosen = KeyValueCache(
             len(self.keys),
-            (len(rows), heads, capacity, width),
+            (len(rows), heads, capacity or own, width),
             self.keys[0].device,
             self.keys[0].dtype,
         )

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from engine.nn.attention import KeyValueCache, causal_attention
+from engine.nn.attention import Attending
 from engine.nn.heads import Heads
 from engine.nn.norm import RmsNorm
 from engine.nn.rope import rotate
 
 
 class SelfAttention(nn.Module):
-    """Grouped-query attention with normalised queries and keys (Qwen3)."""
+    """Grouped-query attention with normalised queries and keys (Qwen3).
+
+    Both are normalised and turned at once: at one position, an operation costs more than numbers.
+    """
+
+    norm_scales: Tensor
 
     def __init__(
         self,
@@ -26,18 +32,26 @@ class SelfAttention(nn.Module):
         self.output = output
         self.query_norm, self.key_norm = norms
         self.heads = heads
+        assert self.query_norm.eps == self.key_norm.eps, "both are normalised at once"
+        scales = (
+            self.query_norm.weight.expand(heads.queries, -1),
+            self.key_norm.weight.expand(heads.keys, -1),
+        )
+        self.register_buffer("norm_scales", torch.cat(scales), persistent=False)  # [H + Hkv, d]
 
     def forward(
-        self, x: Tensor, angles: tuple[Tensor, Tensor], cache: KeyValueCache, layer: int
+        self, x: Tensor, angles: tuple[Tensor, Tensor], cache: Attending, layer: int
     ) -> Tensor:  # [B, T, width] -> [B, T, width]
         batch, length, _ = x.shape
-        counts = (self.heads.queries, self.heads.keys, self.heads.keys)
-        whole = self.projections(x).view(batch, length, sum(counts), self.heads.width)
-        queries, keys, values = whole.split(counts, dim=2)  # [B, T, heads, d]
-        queries = rotate(self.query_norm(queries).transpose(1, 2), *angles)
-        keys = rotate(self.key_norm(keys).transpose(1, 2), *angles)
-        seen = cache.write(layer, keys, values.transpose(1, 2))
-        mixed: Tensor = self.output(causal_attention(queries, *seen))
+        heads = self.heads
+        turning = heads.queries + heads.keys
+        whole = self.projections(x).view(batch, length, turning + heads.keys, heads.width)
+        turned, values = whole.split((turning, heads.keys), dim=2)  # [B, T, heads, d]
+        normed = F.rms_norm(turned, (heads.width,), eps=self.query_norm.eps) * self.norm_scales
+        turned = rotate(normed.transpose(1, 2), *angles)  # [B, H + Hkv, T, d]
+        queries, keys = torch.split(turned, [heads.queries, heads.keys], dim=1)
+        seen = cache.attend(layer, queries, keys, values.transpose(1, 2))
+        mixed: Tensor = self.output(seen)
         return mixed
 
 
@@ -67,7 +81,7 @@ class Block(nn.Module):
         self.attention_norm, self.mlp_norm = norms
 
     def forward(
-        self, x: Tensor, angles: tuple[Tensor, Tensor], cache: KeyValueCache, layer: int
+        self, x: Tensor, angles: tuple[Tensor, Tensor], cache: Attending, layer: int
     ) -> Tensor:
         x = x + self.attention(self.attention_norm(x), angles, cache, layer)
         mixed: Tensor = x + self.mlp(self.mlp_norm(x))

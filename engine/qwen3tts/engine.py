@@ -7,13 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from engine.errors import RequestError
 from engine.qwen3tts.codec.decoder import CodecDecoder
+from engine.qwen3tts.codec.pieces import CodecGraphs, EagerPieces, Pieces
 from engine.qwen3tts.codec.priming import PrimedStates
 from engine.qwen3tts.config import TalkerConfig
 from engine.qwen3tts.encoders import VoiceEncoders
+from engine.qwen3tts.frame_graphs import FrameGraphs
 from engine.qwen3tts.generation import FrameLoop
+from engine.qwen3tts.lanes import FrameModel
 from engine.qwen3tts.predictor import CodePredictor
 from engine.qwen3tts.prompt import PromptBuilder, PromptParts, Templates, plan_prompt
 from engine.qwen3tts.rules import CheckedRequest, check_can_learn, check_request
@@ -67,6 +71,12 @@ class Qwen3TtsEngine:
         self._builder = PromptBuilder(parts.talker, parts.predictor, parts.config)
         self._encoders = parts.encoders
         self._primed = PrimedStates(parts.decoder)
+        self._frame_graphs: FrameGraphs | None = None
+        self._codec_graphs: CodecGraphs | None = None
+        if parts.runtime.graphs is not None:
+            model = FrameModel(parts.talker, parts.predictor, parts.config)
+            self._frame_graphs = FrameGraphs(model, parts.runtime.graphs)
+            self._codec_graphs = CodecGraphs(parts.decoder, parts.runtime.graphs)
         self.description = parts.description
         self.device = str(parts.runtime.device)
         self.precision = parts.runtime.precision
@@ -123,11 +133,21 @@ class Qwen3TtsEngine:
         return Voice(self._encoders.embedding(samples, cancel, probe), codes)
 
     def clock_stages(self) -> StageClock:
-        """A clock that counts, from now on, the time of the talker, the predictor and the codec."""
-        clock = StageClock()
-        clock.watch("talker", self._talker)
+        """A clock that counts, from now on, the time of prefill, talker, predictor and codec."""
+
+        def talker_stage(rows: Tensor, *_: object) -> str:  # [B, T, width]
+            return "prefill" if rows.shape[1] > 1 else "talker"
+
+        clock = StageClock(torch.device(self.device))
+        clock.watch(talker_stage, self._talker)
+        clock.watch("talker", self._talker, "logits")
         clock.watch("predictor", self._predictor, "frame")
         clock.watch("codec", self._decoder, "step")
+        if self._frame_graphs is not None:
+            clock.watch("talker", self._frame_graphs, "step")
+            clock.watch("predictor", self._frame_graphs, "draw")
+        if self._codec_graphs is not None:
+            clock.watch("codec", self._codec_graphs, "decode")
         return clock
 
     def _plan(self, checked: CheckedRequest, sampling: Sampling) -> PromptParts:
@@ -152,11 +172,17 @@ class Qwen3TtsEngine:
                 probe("talker-input-embed", prompt.embeds[0])
                 probe("trailing-text-hidden", prompt.trailing)
                 probe("tts-pad-embed", prompt.pad)
-            loop = FrameLoop(self._talker, self._predictor, self._config, request.sampling)
+            loop = FrameLoop(
+                self._talker, self._predictor, self._config, request.sampling, self._frame_graphs
+            )
             takes = len(request.seeds)
             if parts.reference_codes is None:
                 state = self._decoder.new_state(takes)
             else:
                 state = self._primed.behind(parts.reference_codes, takes, cancel)
-            stream = TakeStream(self._decoder, state, takes, request.piece_frames)
+            if self._codec_graphs is None:
+                pieces: Pieces = EagerPieces(self._decoder, state)
+            else:
+                pieces = self._codec_graphs.begin(state, takes)
+            stream = TakeStream(pieces, takes, request.piece_frames)
             yield from stream.chunks(loop.frames(prompt, request.seeds, cancel, probe))

@@ -27,7 +27,12 @@ class TalkerSampler:
     """Draws the first code of every frame and remembers which codes each lane has used."""
 
     def __init__(
-        self, sampling: Sampling, lanes: int, config: TalkerConfig, device: torch.device
+        self,
+        sampling: Sampling,
+        lanes: int,
+        config: TalkerConfig,
+        device: torch.device,
+        used: Tensor | None = None,  # [lanes, V], where to remember; new and empty if not given
     ) -> None:
         vocabulary, eos = config.talker.vocabulary, config.codec.eos
         self._sampling = sampling
@@ -35,17 +40,27 @@ class TalkerSampler:
         self._suppressed = torch.zeros(vocabulary, dtype=torch.bool, device=device)
         self._suppressed[vocabulary - RESERVED_CODES :] = True
         self._suppressed[eos] = False
-        self._used = torch.zeros(lanes, vocabulary, dtype=torch.bool, device=device)
+        self._endless = self._suppressed.clone()  # where the take may not end either
+        self._endless[eos] = True
+        if used is None:
+            used = torch.zeros(lanes, vocabulary, dtype=torch.bool, device=device)
+        self._used = used
 
     def draw(self, logits: Tensor, uniform: Tensor, frame: int) -> Tensor:
         """Codes [B] from float32 logits [B, V] and numbers in (0, 1] [B]."""
+        return self.draw_among(logits, uniform, self.forbidden(frame))
+
+    def forbidden(self, frame: int) -> Tensor:
+        """The ids [V] that cannot be drawn in this frame."""
+        return self._endless if frame < self._sampling.min_frames else self._suppressed
+
+    def draw_among(self, logits: Tensor, uniform: Tensor, forbidden: Tensor) -> Tensor:
+        """As `draw`, where the caller knows what is `forbidden` [V]."""
         penalty = self._sampling.repetition_penalty
         if penalty != 1.0:
             punished = torch.where(logits < 0, logits * penalty, logits / penalty)
             logits = torch.where(self._used, punished, logits)
-        logits = logits.masked_fill(self._suppressed, _NEVER)
-        if frame < self._sampling.min_frames:
-            logits[:, self._eos] = _NEVER
+        logits = logits.masked_fill(forbidden, _NEVER)
         if is_greedy(self._sampling.talker):
             codes = logits.argmax(dim=-1)
         else:

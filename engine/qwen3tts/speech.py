@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from engine.errors import Cancelled
-from engine.nn.state import Stack
-from engine.qwen3tts.codec.decoder import CodecDecoder
+from engine.qwen3tts.codec.pieces import Pieces
 from engine.qwen3tts.generation import CodeFrame
 from engine.types import AudioChunk, Ending
 
@@ -18,11 +17,8 @@ from engine.types import AudioChunk, Ending
 class TakeStream:
     """Decodes the takes of one request in step with each other, on one carried state."""
 
-    def __init__(
-        self, decoder: CodecDecoder, state: Stack, takes: int, piece_frames: tuple[int, ...]
-    ) -> None:
-        self._decoder = decoder
-        self._state = state
+    def __init__(self, pieces: Pieces, takes: int, piece_frames: tuple[int, ...]) -> None:
+        self._sound = pieces
         self._takes = tuple(range(takes))
         self._piece_frames = piece_frames
         self._pieces = 0  # emitted so far
@@ -58,10 +54,10 @@ class TakeStream:
         lanes = len(self._takes)
         if self._pending:
             codes = torch.stack(self._pending, dim=1)  # [B, T, codebooks]
-            sound = self._decoder.step(codes, self._state)
+            sound = self._sound.step(codes)
             self._pieces += 1
         else:
-            codes = torch.empty(lanes, 0, self._decoder.config.codebooks, dtype=torch.long)
+            codes = torch.empty(lanes, 0, self._sound.codebooks, dtype=torch.long)
             sound = torch.empty(lanes, 0)
         self._pending = []
         start, self._start = self._start, self._start + sound.shape[1]
@@ -74,5 +70,4 @@ class TakeStream:
     def _drop(self, ended: tuple[int, ...]) -> None:
         rows = [lane for lane, take in enumerate(self._takes) if take not in ended]
         self._takes = tuple(self._takes[row] for row in rows)
-        kept = torch.tensor(rows, dtype=torch.long, device=self._decoder.device)
-        self._state = self._state.select(kept)
+        self._sound.keep(rows)

@@ -9,6 +9,7 @@
 
 #include "drawing.h"
 #include "transformer.h"
+#include "waves.h"
 
 #if defined(_WIN32)
 #define API extern "C" __declspec(dllexport)
@@ -41,7 +42,7 @@ void read_row(const Table& table, int row, float* to) {
 }  // namespace
 
 // The layout of the structures and arguments below: raised with every change of them.
-API int step_version() { return 1; }
+API int step_version() { return 2; }
 
 API const char* step_name() { return kName; }
 
@@ -233,4 +234,44 @@ API int step_predict(void* handle, const Predictor* model, const Cache* cache, c
         }
     });
     return has_failed ? -1 : 0;
+}
+
+// Whether chains of convolutions are faster here than in floats.
+API int step_fast_waves() { return kFastWaves; }
+
+// Pack float weights [rows][inputs][taps] of one phase of a convolution. Rows and inputs are
+// multiples of 16; `to` holds zeros.
+API void step_pack_convolution(void* handle, const float* from, int rows, int inputs, int taps,
+                               int16_t* to, float* scales) {
+    Context& context = *static_cast<Context*>(handle);
+    const size_t row = size_t(inputs) * taps;
+    context.pool.run([&](int thread) {
+        Worker worker{context, thread};
+        worker.share_out(rows / kRows, [&](int group) {
+            for (int i = 0; i < kRows; ++i) {
+                const size_t at = size_t(group) * kRows + size_t(i);
+                int16_t* first = to + size_t(group) * kRows * row + 2 * i;
+                scales[at] = pack_row(from + at * row, inputs, taps, first);
+            }
+        });
+    });
+}
+
+// Bytes that a chain of convolutions remembers of each lane.
+API int64_t step_wave_past(const Convolution* layers, int count) {
+    size_t bytes = 0;
+    for (int i = 0; i < count; ++i) bytes += past_bytes(layers[i]);
+    return int64_t(bytes);
+}
+
+// Run a chain on x [lanes][length][inputs]; `past` [lanes][bytes] moves on.
+API void step_waves(void* handle, const Convolution* layers, int count, const float* x, int lanes,
+                    int length, uint8_t* past, float* made) {
+    Context& context = *static_cast<Context*>(handle);
+    const WaveRun run{layers, count, lanes, length, past, made, context.waves};
+    run.reserve(context.pool.size());
+    context.pool.run([&](int thread) {
+        Worker worker{context, thread};
+        run_waves(run, x, worker);
+    });
 }

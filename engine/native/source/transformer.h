@@ -2,8 +2,7 @@
 
 #pragma once
 
-#include "pool.h"
-#include "products.h"
+#include "context.h"
 
 namespace step {
 
@@ -25,86 +24,6 @@ struct Cache {  // of each block: [lanes][key heads][capacity][head width]
     float* const* values;
     const float *cosines, *sines;  // [positions][head width], both halves of a row alike
     int64_t capacity;
-};
-
-struct Scratch {
-    Activations shared;                      // of many columns
-    std::vector<Activations> own;            // per thread, of few columns
-    std::vector<std::vector<float>> rows;    // per thread, one row of activations
-    std::vector<std::vector<float>> scores;  // per thread, of all positions
-    std::vector<float> queries, keys, values, mixed, gated;
-};
-
-struct Context {
-    explicit Context(int threads) : pool(threads) {
-        scratch.own.resize(size_t(pool.size()));
-        scratch.rows.resize(size_t(pool.size()));
-        scratch.scores.resize(size_t(pool.size()));
-    }
-    Pool pool;
-    Scratch scratch;
-};
-
-inline void fit(std::vector<float>& values, size_t count) {
-    if (values.size() < count) values.resize(count);
-}
-
-// What one thread knows of a pass.
-struct Worker {
-    Context& context;
-    int thread;
-    int phase = 0;
-
-    void barrier() { context.pool.barrier(phase++); }
-    std::vector<float>& row() { return context.scratch.rows[size_t(thread)]; }
-
-    // Quantised activations; `fill(column, row)` gives each, or points to where it stands. Few are
-    // made by every thread for itself, which saves waiting; many are shared out.
-    template <typename Fill>
-    const Activations& quantize(int columns, int length, Fill fill) {
-        fit(row(), size_t(length));
-        if (columns <= kOwn) {
-            Activations& own = context.scratch.own[size_t(thread)];
-            own.reserve(columns, length);
-            for (int c = 0; c < columns; ++c) quantize_row(fill(c, row().data()), c, own);
-            return own;
-        }
-        Activations& shared = context.scratch.shared;
-        if (thread == 0) shared.reserve(columns, length);
-        barrier();
-        for (int c = thread; c < columns; c += context.pool.size())
-            quantize_row(fill(c, row().data()), c, shared);
-        barrier();
-        return shared;
-    }
-
-    // Take the groups of the matrices in turn and multiply each with x; `put(matrix, column, first
-    // row, rows, values)` gets what comes out.
-    template <typename Put>
-    void multiply(const Matrix* const* matrices, int count, const Activations& x, int columns,
-                  Put put) {
-        int total = 0;
-        for (int i = 0; i < count; ++i) total += groups_of(*matrices[i]);
-        share_out(total, [&](int at) {
-            int which = 0;
-            while (at >= groups_of(*matrices[which])) at -= groups_of(*matrices[which++]);
-            const Matrix& m = *matrices[which];
-            multiply_group(m, at, x, columns, [&](int column, const float* values) {
-                put(which, column, kRows * at, std::min(kRows, m.rows - kRows * at), values);
-            });
-        });
-        barrier();
-    }
-
-    template <typename Do>
-    void share_out(int total, Do act) {
-        const int portion = std::max(1, total / (context.pool.size() * 8));
-        for (int first; (first = context.pool.take(phase, portion)) < total;)
-            for (int at = first; at < std::min(first + portion, total); ++at) act(at);
-    }
-
-private:
-    static constexpr int kOwn = 8;
 };
 
 inline void rms_norm(const float* x, const float* weight, int count, float epsilon, float* to) {

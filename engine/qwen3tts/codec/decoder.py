@@ -5,6 +5,8 @@ Every operation sees only the past, so the streamed signal equals the whole one 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -14,6 +16,7 @@ from engine.gguf.weights import Weights
 from engine.nn.conv import CausalConv1d, CausalConvTranspose1d, SnakeBeta
 from engine.nn.pipeline import Pipeline, StreamingLayer
 from engine.nn.state import History, Stack, State, Stateless
+from engine.nn.waves import Residual, WaveLayer
 from engine.qwen3tts.codec.config import DecoderConfig, read_decoder_config
 from engine.qwen3tts.codec.transformer import WindowedTransformer
 from engine.runtime import Runtime
@@ -99,96 +102,25 @@ class ConvNext(nn.Module):
         return mixed
 
 
-class ResidualUnit(nn.Module):
-    """Snake, dilated convolution, snake, pointwise convolution, around a residual."""
-
-    def __init__(
-        self, weights: Weights, prefix: str, channels: int, dilation: int, runtime: Runtime
-    ) -> None:
-        super().__init__()
-        self.activation_in = _snake(weights, f"{prefix}.act1", channels, runtime)
-        self.dilated = _conv(
-            weights, f"{prefix}.conv1", (channels, channels), runtime, dilation=dilation
-        )
-        self.activation_out = _snake(weights, f"{prefix}.act2", channels, runtime)
-        self.pointwise = _conv(weights, f"{prefix}.conv2", (channels, channels), runtime, kernel=1)
-
-    def new_state(self, batch: int) -> History:
-        return self.dilated.new_state(batch)
-
-    def step(self, x: Tensor, state: History) -> Tensor:  # [B, channels, T] -> the same
-        y = self.dilated.step(self.activation_in(x), state)
-        mixed: Tensor = x + self.pointwise(self.activation_out(y))
-        return mixed
-
-
-class Upsampler(nn.Module):
-    """Snake, transposed convolution, three residual units: T -> T * stride, half the channels."""
-
-    def __init__(
-        self, weights: Weights, prefix: str, channels: int, stride: int, runtime: Runtime
-    ) -> None:
-        super().__init__()
-        half = channels // 2
-        self.activation = _snake(weights, f"{prefix}.snake", channels, runtime)
-        self.layers = Pipeline(
-            [
-                _conv_transpose(
-                    weights, f"{prefix}.conv_t", (channels, half, 2 * stride), stride, runtime
-                ),
-                *(
-                    ResidualUnit(weights, f"{prefix}.res.{index}", half, dilation, runtime)
-                    for index, dilation in enumerate(RESIDUAL_DILATIONS)
-                ),
-            ]
-        )
-
-    def new_state(self, batch: int) -> Stack:
-        return self.layers.new_state(batch)
-
-    def step(self, x: Tensor, state: Stack) -> Tensor:
-        return self.layers.step(self.activation(x), state)
-
-
-class WaveHead(nn.Module):
-    """The last snake and the convolution to one channel, limited to [-1, 1]."""
-
-    def __init__(self, weights: Weights, prefix: str, stage: int, channels: int, runtime: Runtime):
-        super().__init__()
-        self.activation = _snake(weights, f"{prefix}.{stage}.snake", channels, runtime)
-        self.conv = _conv(weights, f"{prefix}.{stage + 1}.conv", (1, channels), runtime)
-
-    def new_state(self, batch: int) -> History:
-        return self.conv.new_state(batch)
-
-    def step(self, x: Tensor, state: History) -> Tensor:  # [B, channels, T] -> [B, 1, T]
-        return self.conv.step(self.activation(x), state).clamp(-1, 1)
-
-
 class CodecDecoder(nn.Module):
     """Weights `tok_dec.*` of a tokenizer file: codes [B, T, codebooks] -> samples [B, n]."""
 
     def __init__(self, weights: Weights, config: DecoderConfig, runtime: Runtime) -> None:
         super().__init__()
         self.config = config
+        pre_conv = _conv(weights, "tok_dec.pre_conv", (config.latent, config.code_width), runtime)
         stages: list[StreamingLayer] = [
             CodeEmbedding(weights, "tok_dec", config, runtime),
-            _conv(weights, "tok_dec.pre_conv", (config.latent, config.code_width), runtime),
+            runtime.wave_runner([WaveLayer(pre_conv)]),
             WindowedTransformer(weights, "tok_dec.pre_tfm", config, runtime),
         ]
         for index, factor in enumerate(config.upsampling):
             prefix = f"tok_dec.upsample.{index}"
             shape = (config.latent, config.latent, factor)
-            stages.append(_conv_transpose(weights, f"{prefix}.conv", shape, factor, runtime))
+            conv = _conv_transpose(weights, f"{prefix}.conv", shape, factor, runtime)
+            stages.append(runtime.wave_runner([WaveLayer(conv)]))
             stages.append(ConvNext(weights, prefix, config.latent, runtime))
-        stages.append(
-            _conv(weights, "tok_dec.dec.0.conv", (config.channels, config.latent), runtime)
-        )
-        channels = config.channels
-        for index, stride in enumerate(config.strides, 1):
-            stages.append(Upsampler(weights, f"tok_dec.dec.{index}", channels, stride, runtime))
-            channels //= 2
-        stages.append(WaveHead(weights, "tok_dec.dec", len(config.strides) + 1, channels, runtime))
+        stages.append(runtime.wave_runner(_wave_layers(weights, config, runtime)))
         self.stages = Pipeline(stages)
 
     @property
@@ -210,7 +142,7 @@ class CodecDecoder(nn.Module):
     @torch.inference_mode()
     def step(self, codes: Tensor, state: Stack) -> Tensor:
         """Decode the next frames [B, T, codebooks] -> [B, T * frame_samples]; moves `state` on."""
-        return self.stages.step(codes, state)[:, 0]
+        return self.stages.step(codes, state)[:, 0].clamp(-1, 1)
 
     def forward(self, codes: Tensor) -> Tensor:
         """Decode whole utterances [B, T, codebooks] -> [B, T * frame_samples]."""
@@ -246,6 +178,42 @@ def build_codec_decoder(
     decoder = CodecDecoder(weights, config, runtime.without_rounding())
     weights.finish()
     return decoder
+
+
+def _wave_layers(weights: Weights, config: DecoderConfig, runtime: Runtime) -> Iterator[WaveLayer]:
+    """Weights `tok_dec.dec.*`: [B, latent, T] -> [B, 1, T * strides], read as they are asked for.
+
+    A convolution; for each stride a transposed one, which halves the channels, and residual units
+    of a dilated and a pointwise convolution; and one to a single channel. Snakes stand before all
+    but the first.
+    """
+    prefix, channels = "tok_dec.dec", config.channels
+    yield WaveLayer(_conv(weights, f"{prefix}.0.conv", (channels, config.latent), runtime))
+    for index, stride in enumerate(config.strides, 1):
+        stage, half = f"{prefix}.{index}", channels // 2
+        shape = (channels, half, 2 * stride)
+        yield WaveLayer(
+            _conv_transpose(weights, f"{stage}.conv_t", shape, stride, runtime),
+            _snake(weights, f"{stage}.snake", channels, runtime),
+            Residual.KEPT,
+        )
+        for number, dilation in enumerate(RESIDUAL_DILATIONS):
+            unit, size = f"{stage}.res.{number}", (half, half)
+            yield WaveLayer(
+                _conv(weights, f"{unit}.conv1", size, runtime, dilation=dilation),
+                _snake(weights, f"{unit}.act1", half, runtime),
+            )
+            yield WaveLayer(
+                _conv(weights, f"{unit}.conv2", size, runtime, kernel=1),
+                _snake(weights, f"{unit}.act2", half, runtime),
+                Residual.ADDED,
+            )
+        channels = half
+    last = len(config.strides) + 1
+    yield WaveLayer(
+        _conv(weights, f"{prefix}.{last + 1}.conv", (1, channels), runtime),
+        _snake(weights, f"{prefix}.{last}.snake", channels, runtime),
+    )
 
 
 def _snake(weights: Weights, prefix: str, channels: int, runtime: Runtime) -> SnakeBeta:
