@@ -25,7 +25,7 @@ from engine.native.library import find_library
 from engine.native.packed import KEPT_TYPES, READ_TYPES, PackedLinear, pack, unfit
 from engine.native.stack import NativeStack, unfit_stack
 from engine.native.waves import NativeWaves, unfit_waves
-from engine.nn.graphs import CudaGraphs, Graphs
+from engine.nn.graphs import CudaGraphs, Graphs, survives_failed_recordings
 from engine.nn.halves import HalfWeights, find_halves, find_lossless
 from engine.nn.linear import DenseEmbedding, DenseLinear, StoredEmbedding
 from engine.nn.norm import LayerNorm, RmsNorm
@@ -206,7 +206,8 @@ def choose_runtime(
     if chosen.type == "cuda":
         # Convolutions would round to 10 bits otherwise, and the codes of a recording with them.
         torch.backends.cudnn.allow_tf32 = False
-        return Runtime(chosen, PRECISIONS[precision], graphs=CudaGraphs(chosen))
+        graphs = CudaGraphs(chosen) if survives_failed_recordings() else None
+        return Runtime(chosen, PRECISIONS[precision], graphs=graphs)
     return Runtime(chosen, PRECISIONS[precision])
 
 

@@ -37,6 +37,11 @@ class _Call:
             for mine, theirs in zip(self.results, made, strict=True):
                 mine.copy_(theirs)
 
+    def spoil(self) -> None:
+        """Leave in its memory what the next recording might: they all share it."""
+        for each in self.results:
+            each.fill_(float("nan") if each.is_floating_point() else 1)
+
 
 class _Rules(TorchFunctionMode):
     def __torch_function__(
@@ -78,6 +83,8 @@ class Tape(TorchDispatchMode):
     def replay(self) -> None:
         for call in self.calls:
             call.repeat()
+        for call in self.calls:
+            call.spoil()
 
 
 @dataclass(eq=False)

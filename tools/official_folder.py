@@ -1,6 +1,6 @@
 """Write an official checkpoint folder with the weights of a GGUF pair, to compare with its package.
 
-    python tools/official_folder.py OUT_DIR --model TALKER.gguf --codec TOKENIZER.gguf
+    python -m tools.official_folder OUT_DIR --model TALKER.gguf --codec TOKENIZER.gguf
 
 OUT_DIR gets what the package `qwen-tts` loads: config.json, model.safetensors and the vocabulary
 of the talker, and the audio tokenizer in speech_tokenizer/. All weights become F32, whatever they
@@ -197,6 +197,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write_talker_folder(options.folder, options.model, options.codec)
     except (ExplainedError, OSError) as error:
         print(error, file=sys.stderr)
+        return 1
+    except KeyError as error:
+        print(f"The files lack {error}, which the official package asks for.", file=sys.stderr)
         return 1
     return 0
 

@@ -1,6 +1,6 @@
 """Build a random Qwen3-TTS checkpoint of the true dimensions, to run the engine without a download.
 
-    python tools/random_checkpoint.py OUT_DIR --size 0.6b --family base --type Q8_0
+    python -m tools.random_checkpoint OUT_DIR --size 0.6b --family base --type Q8_0
 
 writes a talker and a tokenizer that speak noise. Equal seeds give equal F32 values whatever the
 type, so that the same numbers can be compared in several precisions. The codec_head row of the

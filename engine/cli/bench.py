@@ -173,6 +173,9 @@ def _bench(given: argparse.Namespace, console: Console) -> int:
             f"--growth needs {SHORTEST_GROWTH} frames or more.", "Leave --frames out for a minute."
         )
     ways = [*_own_ways(given), *_peer_ways(given)]
+    names = [way.name for way in ways]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"{twice} would be measured twice.", "Name every way once.")
     runs: list[list[dict[str, Any]]] = [[] for _ in ways]
     for number in range(given.rounds):
         for way, figures in zip(ways, runs, strict=True):

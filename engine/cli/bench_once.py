@@ -51,7 +51,6 @@ def measure(wish: dict[str, Any]) -> dict[str, Any]:
     begin = time.perf_counter()
     pieces = list(_pieces(engine, request, clock))
     seconds = time.perf_counter() - begin
-    made = frames * int(wish["takes"])
     stages = dict(sorted(clock.seconds.items()))
     prefill = stages.pop("prefill")
     frame_seconds = engine.frame_samples / engine.sample_rate
@@ -63,7 +62,7 @@ def measure(wish: dict[str, Any]) -> dict[str, Any]:
         "seconds": seconds,
         "audio_seconds": frame_seconds * sum(piece.frames for piece in pieces),
         "peak_memory_bytes": peak_memory(),
-        "stage_seconds_per_frame": {name: spent / made for name, spent in stages.items()},
+        "stage_seconds_per_frame": {name: spent / frames for name, spent in stages.items()},
         "growth": [asdict(point) for point in growth(pieces, frame_seconds)],
     }
 

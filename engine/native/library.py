@@ -23,6 +23,8 @@ from engine.native.structures import (
 SWITCH: Final = "STUDIO_NATIVE"
 """An environment variable: 0 leaves everything to torch, to measure it or to look for a fault."""
 
+OFF: Final = frozenset({"0", "off", "false", "no"})
+
 _HOW_TO_BUILD: Final = "Install g++ or clang++, then run: python -m engine.native.build"
 
 
@@ -45,8 +47,8 @@ class FoundLibrary:
 
 def find_library(folder: Path = FOLDER) -> FoundLibrary:
     """The fastest library in `folder` that works here, unless SWITCH is off."""
-    if os.environ.get(SWITCH) == "0":
-        return FoundLibrary(None, f"The native step is switched off by {SWITCH}=0.")
+    if os.environ.get(SWITCH, "").strip().lower() in OFF:
+        return FoundLibrary(None, f"The native step is switched off by {SWITCH}.")
     wrong = []
     for name in variants():
         path = library_path(name, folder)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from ctypes import Array
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 import torch.nn.functional as F
@@ -61,6 +62,8 @@ class NativeWaves(nn.Module):
             structures[-1].residual = layer.residual
             self.channels = _rows(layer.conv).shape[1]
             del layer  # its floats go before those of the next come
+        for one, following in pairwise(structures):
+            assert one.outputs == following.inputs, "a layer reads what the one before it makes"
         self._layers: Array[Convolution] = (Convolution * len(structures))(*structures)
         self._stride = math.prod(layer.phases for layer in structures)
         self._bytes: int = context.calls.step_wave_past(self._layers, len(structures))
@@ -72,7 +75,8 @@ class NativeWaves(nn.Module):
         lanes = x.shape[0]
         rows = _filled(self._first_snake(x).float().transpose(1, 2), 2)  # [B, T, inputs]
         assert rows.shape[2] == self._layers[0].inputs, rows.shape
-        length = max(1, MOST_POSITIONS // (lanes * self._stride))
+        assert state.past.shape == (lanes, self._bytes), "a state of as many lanes"
+        length = max(1, MOST_POSITIONS // max(1, lanes * self._stride))
         made = [self._run(piece.contiguous(), state) for piece in torch.split(rows, length, dim=1)]
         whole = made[0] if len(made) == 1 else torch.cat(made, dim=1)
         return whole[..., : self.channels].transpose(1, 2)

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 import torch
 
+SAFE_TORCH = (2, 13)  # older ones keep their scratch memory locked when a recording fails
 WARM_UPS = 2  # before a recording: libraries choose their kernels and set aside their memory
 
 Replay: TypeAlias = Callable[[], None]
@@ -128,6 +129,12 @@ class Recordings:
 
     def clear(self) -> None:
         self._replays.clear()
+
+
+def survives_failed_recordings() -> bool:
+    """Whether this torch's memory can be used after a recording that failed (pytorch #180395)."""
+    major, minor = torch.__version__.split(".")[:2]
+    return (int(major), int(minor)) >= SAFE_TORCH
 
 
 def reason_of(error: Exception) -> str:

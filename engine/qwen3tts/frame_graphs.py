@@ -39,6 +39,8 @@ FEWEST_SLOTS = 256  # attended to in a step; beyond, as many as the next power o
 MOST_RECORDINGS = 32  # kept at once
 ROOM_STEP = 512  # the memory grows by so many slots: every growth throws all recordings away
 
+_WITHOUT = "Frames are computed one operation after the other"
+
 _log = logging.getLogger(__name__)
 
 
@@ -112,15 +114,16 @@ class FrameGraphs:
                 self.served = RecordedLanes(self, memory, sampling, state)
                 return self.served
             except torch.OutOfMemoryError as error:
-                self.give_up(error)
+                self._memory = None
+                _log.warning("%s: %s.", _WITHOUT, reason_of(error))
         return EagerLanes(self.model, sampling, state)
 
     def give_up(self, error: Exception) -> None:
         """Say why, and record no more."""
-        _log.warning("Frames are computed one operation after the other: %s.", reason_of(error))
+        _log.warning("%s: %s.", _WITHOUT, reason_of(error))
         self._has_failed = True
         self._recordings.clear()
-        self._memory = None
+        self._memory = self.served = None
 
     def step(self, memory: LaneMemory, lanes: int, slots: int) -> None:
         """Run the talker on the rows of these lanes, over so many slots; raises CaptureError."""
@@ -166,16 +169,21 @@ class FrameGraphs:
         return body
 
     def _room_for(self, state: LaneState) -> LaneMemory:
-        """The memory, made larger if these lanes do not fit."""
+        """The memory, made larger if these lanes do not fit; raises OutOfMemoryError."""
         lanes, slots = len(state.hidden), -(-state.room // ROOM_STEP) * ROOM_STEP
-        memory = self._memory
-        if memory is not None:
-            if lanes <= memory.cache.lanes and slots <= memory.cache.slots:
-                return memory
-            lanes, slots = max(lanes, memory.cache.lanes), max(slots, memory.cache.slots)
-        memory = self._memory = None  # both at once may not fit
+        most_lanes, most_slots = lanes, slots
+        if self._memory is not None:
+            held = self._memory.cache
+            if lanes <= held.lanes and slots <= held.slots:
+                return self._memory
+            most_lanes, most_slots = max(lanes, held.lanes), max(slots, held.slots)
+            del held
+        self._memory = None  # both at once may not fit
         self._recordings.clear()
-        self._memory = LaneMemory.of(self.model, state, lanes, slots)
+        try:
+            self._memory = LaneMemory.of(self.model, state, most_lanes, most_slots)
+        except torch.OutOfMemoryError:  # perhaps no request needs so many of both
+            self._memory = LaneMemory.of(self.model, state, lanes, slots)
         return self._memory
 
 
@@ -202,13 +210,15 @@ class RecordedLanes:
         if self._eager is None:
             assert self._graphs.served is self, "a request was not closed before the next"
             try:
-                return self._replay(given)
+                self._replay(given)
             except (CaptureError, torch.OutOfMemoryError) as error:
                 self._eager = self._leave()
                 self._graphs.give_up(error)
+            else:
+                return self._spoken()
         return self._eager.frame(given)
 
-    def _replay(self, given: FrameInput) -> Spoken:
+    def _replay(self, given: FrameInput) -> None:
         memory, lanes = self._memory, self._lanes
         if self._has_row:
             memory.cache.position.fill_(self._length)
@@ -220,6 +230,10 @@ class RecordedLanes:
         memory.uniforms[:lanes] = given.uniforms
         memory.overlay.copy_(given.overlay)
         self._graphs.draw(memory, lanes, self._sampling)
+
+    def _spoken(self) -> Spoken:
+        """What was replayed. From here on the frame cannot be made again without recordings."""
+        memory, lanes = self._memory, self._lanes
         # The only look at values of the device in a frame: it waits for both recordings.
         rows = lanes_left(memory.verdict[:lanes].tolist())
         self._has_row = True

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from engine.errors import Cancelled
+from engine.errors import Cancelled, no_numbers
 from engine.qwen3tts.codec.pieces import Pieces
 from engine.qwen3tts.generation import CodeFrame
 from engine.types import AudioChunk, Ending
@@ -29,6 +29,7 @@ class TakeStream:
         """Decode `frames`; the last chunk of every take tells how it ended and may be empty.
 
         When `frames` raises Cancelled, so does this, behind chunks of the frames made until then.
+        Raises ModelFileError where the sound is no numbers.
         """
         try:
             yield from self._decoded(frames)
@@ -62,6 +63,8 @@ class TakeStream:
         self._pending = []
         start, self._start = self._start, self._start + sound.shape[1]
         samples = sound.float().cpu().numpy()
+        if not np.isfinite(samples).all():  # NaN would be silence, in a file and in the ear
+            raise no_numbers()
         numbers = codes.cpu().numpy().astype(np.int64)
         for lane, take in enumerate(self._takes):
             if sound.shape[1] or take in endings:

@@ -32,14 +32,14 @@ class StageClock:
         def timed(*arguments: Any, **options: Any) -> Any:
             if self._is_running:
                 return plain(*arguments, **options)
-            self._is_running = True
             name = stage if isinstance(stage, str) else stage(*arguments, **options)
             begin = self._now()
+            self._is_running = True
             try:
                 return plain(*arguments, **options)
             finally:
-                self.seconds[name] += self._now() - begin
                 self._is_running = False
+                self.seconds[name] += self._now() - begin
 
         setattr(owner, method, timed)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -28,7 +30,8 @@ from engine.nn.graphs import CaptureError, CudaGraphs, try_out
 from engine.qwen3tts import frame_graphs
 from engine.qwen3tts.codec.pieces import CodecGraphs, EagerPieces
 from engine.qwen3tts.engine import ModelParts, Qwen3TtsEngine
-from engine.qwen3tts.frame_graphs import slots_for
+from engine.qwen3tts.frame_graphs import LaneMemory, slots_for
+from engine.qwen3tts.lanes import FrameModel, LaneState
 from engine.qwen3tts.loading import load_model
 from engine.runtime import Runtime, choose_runtime
 from tests.tape import TapeGraphs
@@ -98,6 +101,10 @@ def codes_of(chunks: list[AudioChunk]) -> NDArray[np.int64]:
 
 def sound_of(chunks: list[AudioChunk]) -> NDArray[np.float32]:
     return np.concatenate([chunk.samples for chunk in chunks])
+
+
+def no_memory(*_: object) -> NoReturn:
+    raise torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate 3 GiB.")
 
 
 def request(
@@ -262,16 +269,63 @@ def test_too_little_memory_is_no_error(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def full(*_: object) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate 3 GiB.")
-
-    monkeypatch.setattr("engine.qwen3tts.frame_graphs.LaneMemory.of", full)
-    monkeypatch.setattr("engine.qwen3tts.codec.pieces.FrameMemory.of", full)
+    monkeypatch.setattr("engine.qwen3tts.frame_graphs.LaneMemory.of", no_memory)
+    monkeypatch.setattr("engine.qwen3tts.codec.pieces.FrameMemory.of", no_memory)
     pair_of(parts(BASE)).compare(request(3))
     assert caplog.messages == [
         "Sound is decoded one operation after the other: CUDA out of memory.",
         "Frames are computed one operation after the other: CUDA out of memory.",
     ]
+
+
+def test_memory_for_all_requests_together_is_not_needed_for_one(
+    parts: Callable[[str], ModelParts],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    make = LaneMemory.of
+
+    def of_few(model: FrameModel, state: LaneState, lanes: int, slots: int) -> LaneMemory:
+        fits = lanes < 3 and lanes * slots < 1000
+        return make(model, state, lanes, slots) if fits else no_memory()
+
+    monkeypatch.setattr("engine.qwen3tts.frame_graphs.LaneMemory.of", of_few)
+    pair = pair_of(parts(BASE))
+    pair.compare(request(3, seeds=(1, 2)))
+    long = request(3)
+    long = replace(long, sampling=replace(long.sampling, max_frames=500))
+    both = zip(pair.recorded.speak(long), pair.eager.speak(long), strict=True)
+    for chunk, right in islice(both, 2):
+        assert np.array_equal(chunk.codes, right.codes)
+    del both, chunk
+    assert not caplog.messages
+    assert pair.recorded._frame_graphs is not None
+    assert pair.recorded._frame_graphs._memory is not None
+    too_many = request(3, seeds=(1, 2, 3))
+    pair.compare(too_many)
+    assert caplog.messages == [
+        "Frames are computed one operation after the other: CUDA out of memory."
+    ]
+    pair.compare(request(3, seeds=(1, 2)))  # the next one is recorded again
+    assert len(caplog.messages) == 1
+
+
+def test_a_frame_that_was_replayed_is_not_made_again(
+    parts: Callable[[str], ModelParts], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its codes count as spoken by then, so that others would be drawn."""
+    monkeypatch.setattr("engine.qwen3tts.frame_graphs.LaneMemory.keep", no_memory)
+    engine = pair_of(parts(CUSTOM)).recorded
+    with pytest.raises(MemoryError):
+        takes_of(engine, request(30, HOT, HOT, speaker="vivian", seeds=tuple(range(40, 46))))
+
+
+def test_a_request_that_fell_back_leaves_nothing(parts: Callable[[str], ModelParts]) -> None:
+    engine = pair_of(parts(BASE), TapeGraphs(fails_after=0)).recorded
+    takes_of(engine, request(3))
+    for graphs in (engine._frame_graphs, engine._codec_graphs):
+        assert graphs is not None
+        assert graphs.served is None
 
 
 def test_a_probe_is_told_everything(parts: Callable[[str], ModelParts]) -> None:

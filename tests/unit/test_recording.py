@@ -88,6 +88,15 @@ def test_a_tape_repeats_what_was_done_in_the_same_memory() -> None:
     assert counts.tolist() == [0, 2]
 
 
+@torch.inference_mode()
+def test_what_a_tape_leaves_behind_is_of_no_use() -> None:
+    left: list[Tensor] = []
+    x = torch.ones(2)
+    replay = TapeGraphs().record(lambda: left.append(x + 1))
+    replay()
+    assert left[-1].isnan().all()
+
+
 class FakeCuda:
     """`torch.cuda` as far as recording needs it: a stream is a name."""
 

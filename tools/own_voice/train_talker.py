@@ -34,7 +34,7 @@ from tools.own_voice.train_waveform import encode, fingerprint, load_codes
 
 LANES = 24
 WATCHED = {1: 2, 2: 2}  # block: heads that are told where to look
-RATE = 2e-3
+RATE = 8e-4
 HISTORY_DROPPED = 0.25  # frames that the talker does not see while it learns
 PREDICTED_FRAMES = 400  # per step, for the code predictor
 WITHOUT_LANGUAGE = 0.2

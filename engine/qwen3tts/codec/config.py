@@ -9,6 +9,7 @@ from engine.gguf.reader import GgufFile
 from engine.qwen3tts.codec.metadata import TokenizerMetadata
 
 LARGEST_WINDOW = 4096  # positions; a state keeps keys and values for all of them
+LONGEST_FRAME = 1 << 16  # samples
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ def read_decoder_config(file: GgufFile) -> DecoderConfig:
     metadata.expect("decode_upsample_rate", config.frame_samples)
     metadata.expect("decoder.num_key_value_heads", config.heads)
     metadata.expect("decoder.num_semantic_quantizers", 1)
+    if config.frame_samples > LONGEST_FRAME:
+        raise metadata.wrong("decode_upsample_rate", config.frame_samples)
     if config.window > LARGEST_WINDOW:
         raise metadata.wrong("decoder.sliding_window", config.window)
     if config.codebooks < 2:

@@ -105,7 +105,7 @@ class CodecGraphs:
         _log.warning("Sound is decoded one operation after the other: %s.", reason_of(error))
         self._has_failed = True
         self._recordings.clear()
-        self._memory = None
+        self._memory = self.served = None
 
     def decode(self, memory: FrameMemory, lanes: int) -> None:
         """Decode the frame of these lanes, and move their state on; raises CaptureError."""
@@ -164,9 +164,10 @@ class RecordedPieces:
             try:
                 memory.codes[:lanes] = codes
                 self._graphs.decode(memory, lanes)
-                return memory.sound[:lanes].clone()
             except (CaptureError, torch.OutOfMemoryError) as error:
                 state = first_lanes(memory.state, lanes)
                 self._eager = EagerPieces(self._graphs.decoder, state)
                 self._graphs.give_up(error)
+            else:
+                return memory.sound[:lanes].clone()  # the state has moved on
         return self._eager.step(codes)
