@@ -5,7 +5,6 @@ from __future__ import annotations
 import weakref
 
 from engine.native.library import Library
-from engine.native.memory import WeightMemory
 
 
 class NativeContext:
@@ -17,7 +16,6 @@ class NativeContext:
     def __init__(self, library: Library, threads: int) -> None:
         self.library = library
         self.threads = threads
-        self.memory = WeightMemory()
         self.calls = library.calls
         self.handle: int = library.calls.step_open(threads)
         weakref.finalize(self, library.calls.step_close, self.handle)

@@ -63,7 +63,7 @@ def pack(stored: StoredTensor, context: NativeContext) -> PackedMatrix:
     rows, columns = stored.shape
     kind = Q4 if stored.type == TensorType.Q4_K else Q8
     calls = context.calls
-    data = context.memory.take(calls.step_packed_bytes(kind, rows, columns))
+    data = torch.empty(calls.step_packed_bytes(kind, rows, columns), dtype=torch.uint8)
     group_bytes = calls.step_packed_bytes(kind, GROUP_ROWS, columns)
     block = BLOCKS[stored.type]
     row_bytes = columns // block.block_size * block.block_bytes

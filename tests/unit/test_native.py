@@ -12,7 +12,6 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 
 import gguf
@@ -41,7 +40,6 @@ from engine.native import build as building
 from engine.native.build import build, find_compiler, library_path, variants
 from engine.native.context import NativeContext
 from engine.native.library import FoundLibrary, Library, find_library, supported_libraries
-from engine.native.memory import ALIGNMENT, CHUNK, LARGE_PAGE, WeightMemory
 from engine.native.packed import GROUP_ROWS, READ_TYPES, PackedLinear, PackedMatrix
 from engine.native.stack import NativeStack
 from engine.native.structures import Q4, Q8, Drawing
@@ -648,21 +646,3 @@ def test_the_doctor_says_what_runs_and_why(
     told = terminal.run(studio_main, ["doctor"]).text
     assert "None here." in told
     assert "by torch" in told
-
-
-def test_pieces_of_weight_memory_lie_apart_and_begin_with_a_cache_line() -> None:
-    memory = WeightMemory()
-    pieces = [memory.take(count) for count in (100, 64, 1, CHUNK, 5000, CHUNK + 1)]
-    spans = sorted((piece.data_ptr(), piece.data_ptr() + piece.numel()) for piece in pieces)
-    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
-    assert all(piece.data_ptr() % ALIGNMENT == 0 for piece in pieces)
-    for number, piece in enumerate(pieces):
-        piece.fill_(number)
-    assert [int(piece[-1]) for piece in pieces] == list(range(len(pieces)))
-
-
-def test_a_chunk_begins_with_a_large_page_and_goes_on_behind_the_last_piece() -> None:
-    memory = WeightMemory()
-    first, second = memory.take(100), memory.take(100)
-    assert first.data_ptr() % LARGE_PAGE == 0
-    assert second.data_ptr() == first.data_ptr() + 2 * ALIGNMENT

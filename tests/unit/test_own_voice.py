@@ -155,8 +155,8 @@ def test_frames_are_given_to_letters_by_the_teachers_times() -> None:
     places = spoken_characters(clip)
     assert places is not None
     assert places.shape == (8, 2)
-    assert places[0].tolist() == [0, 3]  # around "T"
-    assert places[-1].tolist() == [5, 7]
+    assert places[0].tolist() == [0, 2]  # around "T"
+    assert places[-1].tolist() == [6, 7]
     assert (np.diff(places[:, 0]) >= 0).all()
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tools.own_voice.speech_data import FRAME, LENGTH, RATE, STRESS, Clip
 
-SLACK = 2  # characters around the place that are right as well
+SLACK = 1  # characters around the place that are right as well
 MOST_JOINED = 3  # words that the phonemes run together, as in "of the"
 LETTERS_PER_PHONEME = 1.2
 INSIDE = (0.1, 0.9)  # where in a frame one looks

@@ -49,7 +49,7 @@ SHARES = (
 )
 """Folder, beginning of the shards' names, and share of the batches."""
 
-MEAN_OVER = 400  # steps, of the running mean of the weights
+MEAN_OVER = 150  # steps, of the running mean of the weights
 
 
 @dataclass(frozen=True, eq=False)
