@@ -157,8 +157,10 @@ def open_engine(
         stored = {info.type for info in file.tensors.values()}
     if architecture in (_TALKER, _CODEC):
         # Read when torch is first imported. Its idle threads would spin for milliseconds after
-        # every operation, in the way of the native step's threads and of the window.
+        # every operation, in the way of the native step's threads and of the window. GNU's spin
+        # for some 50 us: waking them for every small operation takes longer than the operation.
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+        os.environ.setdefault("GOMP_SPINCOUNT", "5000")
         from engine.qwen3tts.engine import Qwen3TtsEngine
         from engine.qwen3tts.loading import load_model
         from engine.runtime import choose_runtime, memory_errors
