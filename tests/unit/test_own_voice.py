@@ -84,7 +84,7 @@ def pair(
         pair.talker,
         small_talker_metadata(FEW_GROUPS, Variant.F32),
         talker_tensors(FEW_GROUPS),
-        talker_values(learner),
+        talker_values(learner, SPOKEN_BOOKS),
         Variant.F32,
     )
     return pair
@@ -138,7 +138,9 @@ def test_the_engine_reads_the_prompt_and_thinks_as_the_trainable_talker_does(
         later = learner.speaker.code_pred.logits(hidden[:, -1], first, codes, FEW_BOOKS.codebooks)
     torch.testing.assert_close(told["talker-hidden-prefill-final"], hidden[0], atol=2e-5, rtol=0)
     torch.testing.assert_close(told["talker-logits-prefill"], logits, atol=1e-4, rtol=0)
-    assert torch.equal(later[0].argmax(-1), codes[0, 1:])
+    assert torch.equal(later[0, : SPOKEN_BOOKS - 1].argmax(-1), codes[0, 1:SPOKEN_BOOKS])
+    assert codes[0, 1:SPOKEN_BOOKS].any()
+    assert not codes[0, SPOKEN_BOOKS:].any()
 
 
 def test_a_prompt_knows_which_token_every_character_is() -> None:

@@ -81,9 +81,19 @@ def codec_values(codec: SmallCodec, dims: CodecDims, spoken_books: int) -> dict[
     return values
 
 
-def talker_values(learner: TalkerLearner) -> dict[str, Tensor]:
-    """Every tensor of the talker file, by name."""
-    return dict(learner.speaker.state_dict())
+def talker_values(learner: TalkerLearner, spoken_books: int) -> dict[str, Tensor]:
+    """Every tensor of the talker file, by name.
+
+    The tables of the books that are not spoken are zero: a greedy draw takes their code 0, and it
+    adds nothing to what the talker reads.
+    """
+    values = dict(learner.speaker.state_dict())
+    for group in range(spoken_books - 1, TALKER.code_groups - 1):
+        for table in ("codec_embd", "lm_head"):
+            name = f"code_pred.{table}.{group}.weight"
+            if name in values:
+                values[name] = torch.zeros_like(values[name])
+    return values
 
 
 def write_file(
@@ -153,29 +163,31 @@ def export_codec(work: Path, target: Path, spoken_books: int, variant: Variant) 
     write_file(target, small_codec_metadata(CODEC, variant), codec_tensors(CODEC), values, variant)
 
 
-def export_talker(work: Path, target: Path, variant: Variant) -> int:
-    """Write the talker; returns how many codebooks it speaks."""
+def export_talker(work: Path, target: Path, variant: Variant, spoken_books: int | None) -> int:
+    """Write the talker, with fewer books if told; returns how many codebooks it speaks."""
     state = torch.load(work / "talker.pt")
     learner = TalkerLearner()
     learner.load_state_dict(state["learner"])
     for weight, mean in zip(learner.parameters(), state["mean"], strict=True):
         weight.data = mean
-    values = talker_values(learner)
-    write_file(
-        target, small_talker_metadata(TALKER, variant), talker_tensors(TALKER), values, variant
-    )
-    return int(state["books"])
+    books = spoken_books or int(state["books"])
+    values = talker_values(learner, books)
+    metadata = small_talker_metadata(TALKER, variant)
+    write_file(target, metadata, talker_tensors(TALKER), values, variant)
+    return books
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("work", type=Path)
     parser.add_argument("out", type=Path)
+    parser.add_argument("--books", type=int, help="that the talker speaks (default: all learnt)")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     books = SPOKEN_BOOKS
     if (given.work / "talker.pt").exists():
-        books = export_talker(given.work, given.out / "demo-talker-Q8_0.gguf", Variant.Q8_0)
+        target = given.out / "demo-talker-Q8_0.gguf"
+        books = export_talker(given.work, target, Variant.Q8_0, given.books)
     export_codec(given.work, given.out / "demo-tokenizer-F16.gguf", books, Variant.F16)
     for file in sorted(given.out.glob("*.gguf")):
         print(f"{file} {file.stat().st_size / 1e6:.1f} MB")
