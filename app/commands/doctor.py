@@ -56,7 +56,7 @@ def find_facts(home: Path | None, extra: tuple[Path, ...]) -> dict[str, str]:
         "threads": f"{usable_threads()} of {os.cpu_count()} cores",
         "native step": found.reason,
         "CUDA graphs": _graphs_fact(runtime),
-        "torch products": by_torch.reason,
+        "torch products": by_torch.reason + (" Not used: the native step is." if native else ""),
         "quantised models": f"run from {weights}",
         "other models": f"run in {runtime.precision}, by torch",
         "model folders": ", ".join(str(folder) for folder in models.folders),

@@ -60,7 +60,7 @@ class NativeWaves(nn.Module):
                 self._first_snake = layer.snake
             structures.append(self._pack(layer.conv))
             structures[-1].residual = layer.residual
-            self.channels = _rows(layer.conv).shape[1]
+            self.channels = _outputs(layer.conv)
             del layer  # its floats go before those of the next come
         for one, following in pairwise(structures):
             assert one.outputs == following.inputs, "a layer reads what the one before it makes"
@@ -128,6 +128,10 @@ class NativeWaves(nn.Module):
         """The address of a tensor that lives as long as this."""
         self._kept.append(tensor)
         return tensor.data_ptr()
+
+
+def _outputs(conv: WaveConvolution) -> int:
+    return conv.weight.shape[1 if isinstance(conv, CausalConvTranspose1d) else 0]
 
 
 def _rows(conv: WaveConvolution) -> Tensor:

@@ -25,7 +25,6 @@ from engine import (
     Cancelled,
     CancelToken,
     DeviceError,
-    Family,
     ModelFileError,
     Sampling,
     SpeechRequest,
@@ -33,7 +32,7 @@ from engine import (
 )
 from engine.gguf.blocks import BLOCKS
 from engine.gguf.header import TensorType
-from engine.gguf.layout import Size, TalkerDims, TransformerDims, Variant
+from engine.gguf.layout import TransformerDims, Variant
 from engine.gguf.quantize import quantize_file
 from engine.gguf.reader import GgufFile
 from engine.native import build as building
@@ -54,8 +53,8 @@ from engine.runtime import Runtime, choose_runtime, usable_threads
 from engine.types import Codes
 from engine.verify.capture import plan
 from engine.verify.teacher import ForcedLogits, likeliest, step_by_step, teacher_forced
+from tests.random_talkers import random_talker, talker_dims
 from tests.terminal import Terminal
-from tools.random_checkpoint import Choice, build_talker
 
 TALKER = "qwen-talker-1.7b-base-F32.gguf"
 CODEC = "qwen-tokenizer-12hz-F32.gguf"
@@ -78,24 +77,13 @@ def libraries() -> list[Library]:
 def files(tmp_path_factory: pytest.TempPathFactory, data: Path) -> dict[str, Path]:
     """Random talkers of whole blocks: plain, with outliers, wider than their predictor."""
     folder = tmp_path_factory.mktemp("wide")
-    stack = TransformerDims(256, 512, 2, 4, 2, 64)
-    even = TalkerDims(
-        talker=stack,
-        predictor=stack,
-        text_vocabulary=857,
-        text_width=256,
-        codec_vocabulary=1088,
-        codebook_size=64,
-        talker_context=256,
-        predictor_context=256,
-    )
+    even = talker_dims()
     wide = replace(even, talker=TransformerDims(512, 768, 2, 4, 2, 64))
     made = {}
     for name, dims in (("even", even), ("outliers", even), ("projected", wide)):
-        choice = Choice(Size.SMALL, Family.CUSTOM_VOICE, Variant.F32, outliers=name == "outliers")
-        (folder / name).mkdir()
-        with GgufFile.open(data / TALKER) as vocabulary:
-            made[f"{name} F32"] = build_talker(folder / name, choice, dims, vocabulary)
+        made[f"{name} F32"] = random_talker(
+            folder / name, data / TALKER, dims, outliers=name == "outliers"
+        )
         for variant in (Variant.Q8_0, Variant.Q4_K_M):
             path = folder / name / f"{variant.name}.gguf"
             quantize_file(made[f"{name} F32"], path, variant)

@@ -29,6 +29,7 @@ from tools.own_voice.patterns import sentence_from_patterns
 from tools.own_voice.prompts import NO_CODE, spoken_prompt
 from tools.own_voice.speech_data import FRAME, RATE, Clip
 from tools.own_voice.train_talker import TalkerLearner
+from tools.own_voice.training import LAST_RATE, Run, cosine, linear
 
 TEXT = "Hello, classy world!"
 FEW_BOOKS = dataclasses.replace(CODEC, codebooks=SPOKEN_BOOKS + 1)
@@ -170,6 +171,40 @@ def test_words_that_are_run_together_stay_together() -> None:
     assert places is not None
     assert places[0, 0] == 0
     assert places[-1, 1] == len(clip.text) - 1
+
+
+def test_a_stage_goes_on_from_what_it_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("tools.own_voice.training.time.process_time", lambda: clock[0])
+
+    def start(minutes: float) -> tuple[nn.Parameter, Run]:
+        weight = nn.Parameter(torch.ones(2))
+        optimizer = torch.optim.AdamW([weight], lr=0.1)
+        return weight, Run(tmp_path / "stage.pt", minutes, optimizer, warm_up=2, fall=linear)
+
+    weight, run = start(1)
+    rates = []
+    for _ in run:
+        run.learn(weight.square().sum())
+        rates.append(run._optimizer.param_groups[0]["lr"])
+        clock[0] += 20
+    assert run.kept is None
+    assert rates == pytest.approx([0.05, 0.1 * linear(1 / 3), 0.1 * linear(2 / 3)])
+    run.save(weight=weight.data)
+
+    clock[0] = 1000.0  # another process, later
+    again, run = start(2)
+    assert run.kept is not None
+    again.data = run.kept["weight"]
+    assert torch.equal(again, weight)
+    steps = []
+    for step in run:
+        steps.append(step)
+        run.learn(again.square().sum())
+        clock[0] += 40
+    assert steps == [3, 4]
+    assert (again.abs() < weight.abs()).all()
+    assert [linear(1), cosine(0), cosine(1)] == pytest.approx([LAST_RATE, 1, LAST_RATE])
 
 
 def test_patterned_sentences_have_no_open_slots() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import gguf
@@ -16,7 +17,6 @@ from torch import Tensor
 from engine import (
     Cancelled,
     CancelToken,
-    Family,
     ModelFileError,
     ModelPair,
     Sampling,
@@ -27,13 +27,13 @@ from engine.cli.quantize import main
 from engine.gguf.blocks import BLOCKS
 from engine.gguf.header import TensorType
 from engine.gguf.kquants import quantize
-from engine.gguf.layout import Size, TalkerDims, TransformerDims, Variant
+from engine.gguf.layout import Variant
 from engine.gguf.quantize import quantize_file, variant_path
 from engine.gguf.reader import GgufFile
 from engine.gguf.writer import NewTensor, copied_metadata, pack_metadata, write_gguf
 from tests.official_folder import read_tensor
+from tests.random_talkers import TWO_BLOCKS, random_talker, talker_dims
 from tests.terminal import Terminal
-from tools.random_checkpoint import Choice, build_talker
 
 TALKER = "qwen-talker-1.7b-base-F32.gguf"
 CODEC = "qwen-tokenizer-12hz-F32.gguf"
@@ -50,20 +50,8 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Path:
     """A random talker whose rows are whole blocks of the K-quants, F32."""
-    stack = TransformerDims(256, 512, 1, 4, 2, 64)
-    dims = TalkerDims(
-        talker=stack,
-        predictor=stack,
-        text_vocabulary=857,
-        text_width=256,
-        codec_vocabulary=1088,
-        codebook_size=64,
-        talker_context=256,
-        predictor_context=256,
-    )
-    choice = Choice(Size.SMALL, Family.CUSTOM_VOICE, Variant.F32)
-    with GgufFile.open(data / TALKER) as vocabulary:
-        return build_talker(tmp_path_factory.mktemp("wide"), choice, dims, vocabulary)
+    one_block = replace(TWO_BLOCKS, blocks=1)
+    return random_talker(tmp_path_factory.mktemp("wide"), data / TALKER, talker_dims(one_block))
 
 
 def types(path: Path) -> dict[str, str]:

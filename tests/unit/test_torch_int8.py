@@ -17,9 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from app.__main__ import main as studio_main
-from engine import Cancelled, CancelToken, Family, Sampling, SpeechRequest, StackSampling
+from engine import Cancelled, CancelToken, Sampling, SpeechRequest, StackSampling
 from engine.gguf.header import TensorType
-from engine.gguf.layout import Size, TalkerDims, TransformerDims, Variant
+from engine.gguf.layout import Variant
 from engine.gguf.quantize import quantize_file, stored_bytes
 from engine.gguf.reader import GgufFile
 from engine.gguf.weights import StoredTensor, Weights
@@ -43,8 +43,8 @@ from engine.runtime import Runtime, choose_runtime
 from engine.types import Codes
 from engine.verify.capture import plan
 from engine.verify.teacher import ForcedLogits, likeliest, teacher_forced
+from tests.random_talkers import random_talker, talker_dims
 from tests.terminal import Terminal
-from tools.random_checkpoint import Choice, build_talker
 
 TALKER = "qwen-talker-1.7b-base-F32.gguf"
 CODEC = "qwen-tokenizer-12hz-F32.gguf"
@@ -66,23 +66,11 @@ Store = Callable[..., tuple[StoredTensor, ...]]
 def files(tmp_path_factory: pytest.TempPathFactory, data: Path) -> dict[str, Path]:
     """Random talkers, plain and with channels that are up to 1024 times larger than others."""
     folder = tmp_path_factory.mktemp("talkers")
-    stack = TransformerDims(256, 512, 2, 4, 2, 64)
-    dims = TalkerDims(
-        talker=stack,
-        predictor=stack,
-        text_vocabulary=857,
-        text_width=256,
-        codec_vocabulary=1088,
-        codebook_size=64,
-        talker_context=256,
-        predictor_context=256,
-    )
     made = {}
     for name in ("plain", "outliers"):
-        choice = Choice(Size.SMALL, Family.CUSTOM_VOICE, Variant.F32, outliers=name == "outliers")
-        (folder / name).mkdir()
-        with GgufFile.open(data / TALKER) as vocabulary:
-            source = build_talker(folder / name, choice, dims, vocabulary)
+        source = random_talker(
+            folder / name, data / TALKER, talker_dims(), outliers=name == "outliers"
+        )
         for variant in (Variant.Q8_0, Variant.Q4_K_M, Variant.BF16):
             path = folder / name / f"{variant.name}.gguf"
             quantize_file(source, path, variant)

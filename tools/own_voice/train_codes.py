@@ -10,9 +10,6 @@ only the first one or two codebooks are decoded, so that they carry the speech. 
 
 from __future__ import annotations
 
-import argparse
-import math
-import os
 import random
 import time
 from pathlib import Path
@@ -27,6 +24,7 @@ from tools.own_voice.dims import CODE_WIDTH, CODEC, SPOKEN_BOOKS
 from tools.own_voice.modules import CausalConv, CodecBlock, past_mask, rotary
 from tools.own_voice.spectra import LogMel
 from tools.own_voice.speech_data import FRAME, LABELS, PHONEMES, Clip, ShardFolder
+from tools.own_voice.training import Run, read_arguments
 
 FRAMES = 24  # of a crop
 LANES = 32
@@ -186,13 +184,7 @@ def start_codebooks(learner: CodeLearner, crops: Crops) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("work", type=Path)
-    parser.add_argument("--minutes", type=float, default=60, help="of processor time, in all")
-    given = parser.parse_args()
-    os.nice(5)
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
+    given = read_arguments(__doc__, seed=0).parse_args()
     folders = [ShardFolder(given.work / name) for name in TRAINED_ON]
     crops = crops_of(folders)
     tests = {name: held_batches(given.work / name) for name in HELD_OUT}
@@ -203,19 +195,11 @@ def main() -> None:
         if not name.startswith(("codec.tok_enc", "codec.tok_dec.dec"))
     ]
     optimizer = torch.optim.AdamW(parameters, lr=RATE, betas=(0.9, 0.98), weight_decay=0.01)
-    saved, step, spent = given.work / "codes.pt", 0, 0.0
-    if saved.exists():
-        state = torch.load(saved)
-        learner.load_state_dict(state["learner"])
-        optimizer.load_state_dict(state["optimizer"])
-        step, spent = state["step"], state["seconds"]
-    started = time.process_time() - spent
+    run = Run(given.work / "codes.pt", given.minutes, optimizer)
+    if run.kept is not None:
+        learner.load_state_dict(run.kept["learner"])
     sums: dict[str, float] = {}
-    while (spent := time.process_time() - started) < given.minutes * 60:
-        progress = spent / (given.minutes * 60)
-        rate = RATE * min(1, (step + 1) / 50) * (0.04 + 0.48 * (1 + math.cos(math.pi * progress)))
-        for group in optimizer.param_groups:
-            group["lr"] = rate
+    for step in run:
         if step == UNQUANTIZED_STEPS:
             start_codebooks(learner, crops)
         counts, chances = zip(*BOOKS_USED, strict=True)
@@ -223,20 +207,13 @@ def main() -> None:
         samples, labels = crops.batch()
         losses = learner.losses(samples, labels, used, quantized=step >= UNQUANTIZED_STEPS)
         loss = losses["mel"] + 0.5 * losses["fine"] + 0.2 * losses["phonemes"]
-        loss = loss + 0.2 * losses["commitment"]
-        optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(parameters, 1.0)
-        optimizer.step()
-        step += 1
+        run.learn(loss + 0.2 * losses["commitment"])
         for name, value in losses.items():
             sums[name] = sums.get(name, 0) + value.item() / EVERY
-        if step % EVERY == 0:
-            report(learner, tests, step, spent, sums)
+        if run.step % EVERY == 0:
+            report(learner, tests, run, sums)
             sums.clear()
-            state = {"learner": learner.state_dict(), "optimizer": optimizer.state_dict()}
-            torch.save(state | {"step": step, "seconds": spent}, saved.with_suffix(".partial"))
-            os.replace(saved.with_suffix(".partial"), saved)
+            run.save(learner=learner.state_dict())
             new = [folder.update() for folder in folders]
             if any(new):
                 crops = crops_of(folders)
@@ -246,14 +223,13 @@ def main() -> None:
 def report(
     learner: CodeLearner,
     tests: dict[str, list[tuple[Tensor, Tensor]]],
-    step: int,
-    spent: float,
+    run: Run,
     sums: dict[str, float],
 ) -> None:
     """Print the means since the last report, and held-out losses by the number of codebooks."""
     learner.eval()
     words = " ".join(f"{name} {value:.3f}" for name, value in sums.items())
-    print(f"step {step} ({spent:.0f} s): {words}", flush=True)
+    print(f"step {run.step} ({run.seconds:.0f} s): {words}", flush=True)
     for name, batches in tests.items():
         for books in (1, 2, SPOKEN_BOOKS):
             used = torch.full((LANES,), books)

@@ -8,14 +8,8 @@ It is taught the rows that the mel encoder sends to the codebooks. Starts from `
 
 from __future__ import annotations
 
-import argparse
-import math
-import os
-import time
-from pathlib import Path
-
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from tools.own_voice.codec import SmallCodec
 from tools.own_voice.speech_data import ShardFolder
@@ -28,6 +22,7 @@ from tools.own_voice.train_codes import (
     held_batches,
 )
 from tools.own_voice.train_waveform import load_codes
+from tools.own_voice.training import Run, read_arguments
 
 LANES = 16
 RATE = 1.5e-3
@@ -53,52 +48,32 @@ def apart(learner: CodeLearner, samples: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("work", type=Path)
-    parser.add_argument("--minutes", type=float, default=60, help="of processor time, in all")
-    given = parser.parse_args()
-    os.nice(5)
-    torch.set_num_threads(1)
-    torch.manual_seed(6)
+    given = read_arguments(__doc__, seed=6).parse_args()
     crops = crops_of([ShardFolder(given.work / name) for name in TRAINED_ON])
     tests = [samples for name in HELD_OUT for samples, _ in held_batches(given.work / name, LANES)]
     learner = load_codes(given.work)
     encoder = learner.codec.tok_enc
     optimizer = torch.optim.AdamW(encoder.parameters(), lr=RATE, betas=(0.9, 0.98))
-    saved, step, spent = given.work / "encoder.pt", 0, 0.0
-    if saved.exists():
-        state = torch.load(saved)
-        encoder.load_state_dict(state["encoder"])
-        optimizer.load_state_dict(state["optimizer"])
-        step, spent = state["step"], state["seconds"]
-    started, sums = time.process_time() - spent, 0.0
-    while (spent := time.process_time() - started) < given.minutes * 60:
-        progress = spent / (given.minutes * 60)
-        fall = min(1, (step + 1) / 50) * (0.04 + 0.48 * (1 + math.cos(math.pi * progress)))
-        for group in optimizer.param_groups:
-            group["lr"] = RATE * fall
+    run, total = Run(given.work / "encoder.pt", given.minutes, optimizer), 0.0
+    if run.kept is not None:
+        encoder.load_state_dict(run.kept["encoder"])
+    for _ in run:
         loss, _ = apart(learner, crops.batch(LANES)[0])
-        optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
-        optimizer.step()
-        step += 1
-        sums += loss.item() / EVERY
-        if step % EVERY == 0:
+        run.learn(loss)
+        total += loss.item() / EVERY
+        if run.step % EVERY == 0:
             with torch.no_grad():
                 found = [apart(learner, test) for test in tests]
             distance, same = (
                 float(torch.stack([pair[place] for pair in found]).mean()) for place in (0, 1)
             )
             print(
-                f"step {step} ({spent:.0f} s): {sums:.4f}, held out {distance:.4f}, "
+                f"step {run.step} ({run.seconds:.0f} s): {total:.4f}, held out {distance:.4f}, "
                 f"{100 * same:.1f} % of the first codes equal",
                 flush=True,
             )
-            sums = 0.0
-            state = {"encoder": encoder.state_dict(), "optimizer": optimizer.state_dict()}
-            torch.save(state | {"step": step, "seconds": spent}, saved.with_suffix(".partial"))
-            os.replace(saved.with_suffix(".partial"), saved)
+            total = 0.0
+            run.save(encoder=encoder.state_dict())
 
 
 if __name__ == "__main__":

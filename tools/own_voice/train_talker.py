@@ -10,8 +10,6 @@ steps, with a running mean of the weights, and goes on from it.
 
 from __future__ import annotations
 
-import argparse
-import os
 import random
 import time
 from dataclasses import dataclass
@@ -31,6 +29,7 @@ from tools.own_voice.speech_data import RATE as RATE_OF_SOUND
 from tools.own_voice.talker import SmallSpeaker
 from tools.own_voice.train_codes import CodeLearner
 from tools.own_voice.train_waveform import encode, fingerprint, load_codes
+from tools.own_voice.training import Run, linear, read_arguments
 
 LANES = 24
 WATCHED = {1: 2, 2: 2}  # block: heads that are told where to look
@@ -232,14 +231,9 @@ class Batches:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("work", type=Path)
-    parser.add_argument("--minutes", type=float, default=90, help="of processor time, in all")
+    parser = read_arguments(__doc__, seed=2)
     parser.add_argument("--books", type=int, default=2)
     given = parser.parse_args()
-    os.nice(5)
-    torch.set_num_threads(1)
-    torch.manual_seed(2)
     codes = load_codes(given.work)
     train = [
         (CodedFolder(given.work, folder, codes, pattern), share)
@@ -257,41 +251,27 @@ def main() -> None:
     optimizer = torch.optim.AdamW(
         learner.parameters(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.03, fused=True
     )
-    saved, step, spent = given.work / "talker.pt", 0, 0.0
-    if saved.exists():
-        state = torch.load(saved)
-        learner.load_state_dict(state["learner"])
-        optimizer.load_state_dict(state["optimizer"])
-        mean, step, spent = state["mean"], state["step"], state["seconds"]
+    run = Run(given.work / "talker.pt", given.minutes, optimizer, warm_up=100, fall=linear)
+    if run.kept is not None:
+        learner.load_state_dict(run.kept["learner"])
+        mean = run.kept["mean"]
     batches = Batches(train, given.books, seed=time.time_ns())
-    started = time.process_time() - spent
     sums: dict[str, float] = {}
-    while (spent := time.process_time() - started) < given.minutes * 60:
-        rate = RATE * min(1, (step + 1) / 100) * (1 - 0.97 * spent / (given.minutes * 60))
-        for group in optimizer.param_groups:
-            group["lr"] = rate
+    for _ in run:
         losses = learner.losses(batches.next(), given.books)
         loss = losses["first"] + 0.8 * losses["later"]
-        loss = loss + 0.5 * losses["attention"] + 0.4 * losses["phonemes"]
-        optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(learner.parameters(), 1.0)
-        optimizer.step()
-        step += 1
-        share = max(1 / MEAN_OVER, 1 / step)
+        run.learn(loss + 0.5 * losses["attention"] + 0.4 * losses["phonemes"])
+        share = max(1 / MEAN_OVER, 1 / run.step)
         torch._foreach_lerp_(mean, [weight.detach() for weight in learner.parameters()], share)
         for name, value in losses.items():
             sums[name] = sums.get(name, 0) + value.item() / EVERY
-        if step % EVERY == 0:
+        if run.step % EVERY == 0:
             words = " ".join(f"{name} {value:.3f}" for name, value in sums.items())
             hours = " + ".join(f"{folder.hours:.1f}" for folder, _ in train)
-            print(f"step {step} ({spent:.0f} s, {hours} h): {words}", flush=True)
+            print(f"step {run.step} ({run.seconds:.0f} s, {hours} h): {words}", flush=True)
             evaluate(learner, mean, tests, given.books)
             sums.clear()
-            state = {"learner": learner.state_dict(), "optimizer": optimizer.state_dict()}
-            state |= {"mean": mean, "step": step, "seconds": spent, "books": given.books}
-            torch.save(state, saved.with_suffix(".partial"))
-            os.replace(saved.with_suffix(".partial"), saved)
+            run.save(learner=learner.state_dict(), mean=mean, books=given.books)
 
 
 @torch.no_grad()

@@ -8,11 +8,7 @@ resolutions. Starts from `codes.pt`; writes `waveform.pt` every 200 steps and go
 
 from __future__ import annotations
 
-import argparse
-import math
-import os
 import random
-import time
 from pathlib import Path
 
 import torch
@@ -31,6 +27,7 @@ from tools.own_voice.train_codes import (
     crops_of,
     held_batches,
 )
+from tools.own_voice.training import Run, read_arguments
 
 LANES = 16
 HEARD = 7  # frames of every crop that become sound
@@ -90,13 +87,7 @@ def load_codes(work: Path) -> CodeLearner:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("work", type=Path)
-    parser.add_argument("--minutes", type=float, default=60, help="of processor time, in all")
-    given = parser.parse_args()
-    os.nice(5)
-    torch.set_num_threads(1)
-    torch.manual_seed(1)
+    given = read_arguments(__doc__, seed=1).parse_args()
     crops = crops_of([ShardFolder(given.work / name) for name in TRAINED_ON])
     learner, loss_of, draw = load_codes(given.work), SpectralLoss(), random.Random()
     codec = learner.codec
@@ -106,34 +97,21 @@ def main() -> None:
     front += [*codec.tok_dec.upsample.parameters()]
     front += [*codec.semantic.output_proj.parameters(), *codec.acoustic.output_proj.parameters()]
     wave = list(codec.tok_dec.dec.parameters())
-    groups = [{"params": wave, "top": RATE}, {"params": front, "top": FRONT_RATE}]
+    groups = [{"params": wave, "lr": RATE}, {"params": front, "lr": FRONT_RATE}]
     optimizer = torch.optim.AdamW(groups, betas=(0.8, 0.98), weight_decay=0.01)
-    saved, step, spent = given.work / "waveform.pt", 0, 0.0
-    if saved.exists():
-        state = torch.load(saved)
-        if state["books"] == fingerprint(codec):
-            codec.load_state_dict(state["codec"])
-        else:  # other codes by now: what turns latents into sound still serves
-            kept = {k: v for k, v in state["codec"].items() if k.startswith("tok_dec.dec.")}
-            codec.load_state_dict(kept, strict=False)
-        optimizer.load_state_dict(state["optimizer"])
-        step, spent = state["step"], state["seconds"]
-    started, sums = time.process_time() - spent, 0.0
-    while (spent := time.process_time() - started) < given.minutes * 60:
-        progress = spent / (given.minutes * 60)
-        fall = min(1, (step + 1) / 50) * (0.04 + 0.48 * (1 + math.cos(math.pi * progress)))
-        for group in optimizer.param_groups:
-            group["lr"] = group["top"] * fall
+    run, total = Run(given.work / "waveform.pt", given.minutes, optimizer), 0.0
+    if run.kept is not None and run.kept["books"] == fingerprint(codec):
+        codec.load_state_dict(run.kept["codec"])
+    elif run.kept is not None:  # other codes by now: what turns latents into sound still serves
+        kept = {k: v for k, v in run.kept["codec"].items() if k.startswith("tok_dec.dec.")}
+        codec.load_state_dict(kept, strict=False)
+    for _ in run:
         samples, _ = crops.batch(LANES)
         codes, first = encode(learner, samples), draw.randint(0, FRAMES - HEARD)
         loss = loss_of(*excerpt(codec, codes, samples, first, draw.choice((2, 2, SPOKEN_BOOKS))))
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_([*wave, *front], 1.0)
-        optimizer.step()
-        step += 1
-        sums += loss.item() / EVERY
-        if step % EVERY == 0:
+        run.learn(loss)
+        total += loss.item() / EVERY
+        if run.step % EVERY == 0:
             with torch.no_grad():
                 losses = [
                     sum(
@@ -144,15 +122,12 @@ def main() -> None:
                     for books in (2, SPOKEN_BOOKS)
                 ]
             print(
-                f"step {step} ({spent:.0f} s): {sums:.3f}, held out {losses[0]:.3f} with 2 books,"
-                f" {losses[1]:.3f} with {SPOKEN_BOOKS}",
+                f"step {run.step} ({run.seconds:.0f} s): {total:.3f}, held out {losses[0]:.3f} "
+                f"with 2 books, {losses[1]:.3f} with {SPOKEN_BOOKS}",
                 flush=True,
             )
-            sums = 0.0
-            state = {"codec": codec.state_dict(), "optimizer": optimizer.state_dict()}
-            state["books"] = fingerprint(codec)
-            torch.save(state | {"step": step, "seconds": spent}, saved.with_suffix(".partial"))
-            os.replace(saved.with_suffix(".partial"), saved)
+            total = 0.0
+            run.save(codec=codec.state_dict(), books=fingerprint(codec))
 
 
 if __name__ == "__main__":
