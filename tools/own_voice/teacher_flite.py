@@ -20,9 +20,11 @@ import numpy as np
 import soxr  # type: ignore[import-not-found]
 
 from tools.own_voice.teacher import MARGIN, RATE, SHARD, Reading, write_shard
-from tools.own_voice.teacher_voices import FLITE_VOICES
+from tools.own_voice.teacher_voices import FLITE_VOICES, Manner, varied_manner
 
 QUIET = 0.01  # of full scale
+USUAL_PITCH = {"slt": 171.0, "awb": 131.0}  # Hz; rms takes no other
+VARIED = "varied"
 
 _PHONES = (
     "aa ɑ ae æ ah ʌ ao ɔ aw a ax ə ay ʲ b b ch x d d dh ð eh ɛ er ɚ ey e f f g ɡ hh h ih ɪ iy i "  # noqa: RUF001
@@ -43,9 +45,9 @@ class _Wave(ctypes.Structure):
 
 
 class FliteTeacher:
-    """One voice of flite."""
+    """Reads with flite's voices, in any manner."""
 
-    def __init__(self, voice: str) -> None:
+    def __init__(self) -> None:
         self._flite = ctypes.CDLL("libflite.so.1", mode=ctypes.RTLD_GLOBAL)
         for part in ("usenglish", "cmulex"):
             ctypes.CDLL(f"libflite_{part}.so.1", mode=ctypes.RTLD_GLOBAL)
@@ -57,28 +59,43 @@ class FliteTeacher:
             ("item_next", c_void_p, (c_void_p,)),
             ("ffeature_string", c_char_p, (c_void_p, c_char_p)),
             ("item_feat_float", c_float, (c_void_p, c_char_p)),
+            ("flite_feat_set_float", None, (c_void_p, c_char_p, c_float)),
             ("delete_utterance", None, (c_void_p,)),
         ):
             function = getattr(self._flite, name)
             function.restype, function.argtypes = answer, given
         self._flite.flite_init()
-        register = getattr(ctypes.CDLL(f"libflite_cmu_us_{voice}.so.1"), f"register_cmu_us_{voice}")
-        register.restype, register.argtypes = c_void_p, (c_char_p,)
-        self._voice = register(None)
+        self._voices: dict[str, int] = {}
 
-    def read(self, text: str) -> Reading:
+    def _voice(self, manner: Manner) -> int:
+        name = manner.voice
+        if name not in self._voices:
+            library = ctypes.CDLL(f"libflite_cmu_us_{name}.so.1")
+            register = getattr(library, f"register_cmu_us_{name}")
+            register.restype, register.argtypes = c_void_p, (c_char_p,)
+            self._voices[name] = register(None)
+        voice = self._voices[name]
+        features = ctypes.cast(voice, POINTER(c_void_p))[1]  # the struct's second member
+        settings = {b"duration_stretch": manner.pace * manner.warp}
+        if name in USUAL_PITCH:
+            settings[b"int_f0_target_mean"] = USUAL_PITCH[name] * 2 ** (manner.pitch / 12)
+        for setting, value in settings.items():
+            self._flite.flite_feat_set_float(features, setting, value)
+        return voice
+
+    def read(self, text: str, manner: Manner) -> Reading:
         """Read `text`, speech only: the pauses around it are cut away."""
-        flite = self._flite
-        utterance = flite.flite_synth_text(text.encode("ascii", "replace"), self._voice)
+        flite, voice = self._flite, self._voice(manner)
+        utterance = flite.flite_synth_text(text.encode("ascii", "replace"), voice)
         wave = flite.utt_wave(utterance).contents
         sound = np.ctypeslib.as_array(wave.samples, (wave.count,)).astype(np.float32) / 32768
-        samples = soxr.resample(sound, wave.rate, RATE)
+        samples = soxr.resample(sound, wave.rate * manner.warp, RATE)
         phonemes, word_before = "", None
         ends: list[float] = []
         segment = flite.relation_head(flite.utt_relation(utterance, b"Segment"))
         while segment:
             phone = flite.ffeature_string(segment, b"name").decode()
-            end = flite.item_feat_float(segment, b"end")
+            end = flite.item_feat_float(segment, b"end") / manner.warp
             if phone == "pau":
                 if ends:
                     ends[-1] = end
@@ -104,7 +121,7 @@ class FliteTeacher:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("work", type=Path)
-    parser.add_argument("--voice", choices=FLITE_VOICES, default="slt")
+    parser.add_argument("--voice", choices=(*FLITE_VOICES, VARIED), default="slt")
     parser.add_argument("--first", type=int, default=0, help="sentence")
     parser.add_argument("--sentences", type=int, default=36_000)
     parser.add_argument("--list", default="train", help="train or everyday")
@@ -112,16 +129,26 @@ def main() -> None:
     os.nice(5)
     texts = (given.work / f"{given.list}.txt").read_text().splitlines()
     texts = texts[given.first : given.first + given.sentences]
-    folder = given.work / ("audio-flite" if given.list == "train" else "audio-flite-everyday")
+    folder = given.work / "-".join(
+        ["audio-flite"]
+        + [VARIED] * (given.voice == VARIED)
+        + [given.list] * (given.list != "train")
+    )
     folder.mkdir(exist_ok=True)
-    teacher, seconds, started = FliteTeacher(given.voice), 0.0, time.monotonic()
+    teacher, seconds, started = FliteTeacher(), 0.0, time.monotonic()
     for at in range(0, len(texts), SHARD):
         file = folder / f"{given.voice}-{(given.first + at) // SHARD:05d}.npz"
         if file.exists():
             continue
         lines = texts[at : at + SHARD]
-        readings = [teacher.read(text) for text in lines]
-        write_shard(file, lines, [given.voice] * len(lines), readings)
+        if given.voice == VARIED:
+            manners = [varied_manner(given.first + at + place) for place in range(len(lines))]
+            voices = [str(manner) for manner in manners]
+        else:
+            manners = [FLITE_VOICES[given.voice]] * len(lines)
+            voices = [given.voice] * len(lines)
+        readings = [teacher.read(*pair) for pair in zip(lines, manners, strict=True)]
+        write_shard(file, lines, voices, readings)
         seconds += sum(len(reading.samples) for reading in readings) / RATE
     took = time.monotonic() - started
     print(f"{given.voice}: {seconds / 3600:.2f} h of speech in {took / 60:.1f} min")

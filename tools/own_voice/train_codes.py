@@ -3,8 +3,9 @@
     python -m tools.own_voice.train_codes WORK_DIR --minutes 60
 
 Trains the mel encoder, the codebooks and the decoder's front half against mel spectra (no
-waveform yet), with two aids: phonemes are to be read off the first codebook, and in most lanes
-only the first one or two codebooks are decoded, so that they carry the speech. Writes
+waveform yet), with three aids: phonemes are to be read off the first codebook, in most lanes
+only the first one or two codebooks are decoded, so that they carry the speech, and what is coded
+is drawn to what the phonemes around let one expect, so that a talker can foresee it. Writes
 `codes.pt` every 200 steps and goes on from it.
 """
 
@@ -32,8 +33,12 @@ UNQUANTIZED_STEPS = 300
 BOOKS_USED = ((1, 0.3), (2, 0.4), (SPOKEN_BOOKS, 0.3))
 RATE = 1e-3
 EVERY = 200  # steps between evaluations and saves
-TRAINED_ON = ("audio", "audio-flite")
+TRAINED_ON = {"audio": 1, "audio-flite": 2, "audio-flite-varied": 1}
+"""Folders, and their parts of the crops."""
+
 HELD_OUT = ("audio-everyday", "audio-flite-everyday")
+WEIGHTS = {"mel": 1.0, "fine": 0.5, "phonemes": 0.2, "commitment": 0.2, "unforeseen": 0.3}
+AROUND = 2  # frames whose phonemes tell what to expect
 
 
 class MelEncoder(nn.Module):
@@ -86,6 +91,31 @@ class MelHead(nn.Module):
         return coarse, fine
 
 
+class Foresight(nn.Module):
+    """What the phonemes around a frame, and the mean spectrum, let one expect of its rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        count, width, hidden = (2 * AROUND + 1) * LABELS, 24, 512
+        self.phonemes = nn.Embedding(PHONEMES, width)
+        self.sound = nn.Linear(80, 64)
+        self.rows = nn.Sequential(
+            nn.Linear(count * width + 64, hidden),
+            nn.GELU(),
+            nn.Linear(hidden, hidden),
+            nn.GELU(),
+            nn.Linear(hidden, 2 * CODE_WIDTH),
+        )
+
+    def forward(self, labels: Tensor, mel: Tensor) -> Tensor:
+        """Labels [B, T * LABELS] and log-mel [B, 80, n] -> rows [B, T, 2 * CODE_WIDTH]."""
+        padded = F.pad(labels, (AROUND * LABELS, AROUND * LABELS))
+        around = padded.unfold(1, (2 * AROUND + 1) * LABELS, LABELS)  # [B, T, count]
+        sound = self.sound(mel.mean(-1))[:, None].expand(-1, around.shape[1], -1)
+        rows: Tensor = self.rows(torch.cat((self.phonemes(around).flatten(2), sound), dim=-1))
+        return rows
+
+
 class CodeLearner(nn.Module):
     """The parts that this stage trains."""
 
@@ -95,6 +125,7 @@ class CodeLearner(nn.Module):
         self.mel_encoder = MelEncoder()
         self.mel_head = MelHead()
         self.phonemes = nn.Linear(CODE_WIDTH, LABELS * PHONEMES)
+        self.foresight = Foresight()
         self._coarse, self._fine = LogMel(80, 1024, 240), LogMel(40, 256, 120)
 
     def losses(
@@ -123,19 +154,21 @@ class CodeLearner(nn.Module):
         with torch.autocast("cpu", torch.bfloat16):
             rows = codec.semantic.latent(first_entry) + codec.acoustic.latent(rest_entry)
             made_coarse, made_fine = self.mel_head(codec.tok_dec.front(rows))
+            foreseen = self.foresight(labels, coarse)
         logits = self.phonemes(first_entry).view(-1, PHONEMES)
         return {
             "mel": (made_coarse.float() - coarse).abs().mean(),
             "fine": (made_fine.float() - fine).abs().mean(),
             "phonemes": F.cross_entropy(logits, labels.reshape(-1)),
             "commitment": commitment,
+            "unforeseen": F.mse_loss(torch.cat((first, rest), dim=-1), foreseen.float()),
         }
 
 
 class Crops:
     """Random pieces of clips, as many from each of several lists."""
 
-    def __init__(self, *lists: list[Clip], seed: int) -> None:
+    def __init__(self, lists: list[list[Clip]], seed: int) -> None:
         self._lists = [clips for clips in lists if clips]
         self._draw = random.Random(seed)
 
@@ -156,19 +189,35 @@ class Crops:
         return torch.from_numpy(np.stack(pieces)), torch.from_numpy(np.stack(labels))
 
 
-def crops_of(folders: list[ShardFolder]) -> Crops:
-    """Of what the folders hold by now."""
-    for folder in folders:
-        folder.update()
-    print(" + ".join(f"{folder.hours:.2f} h" for folder in folders), flush=True)
-    return Crops(*(folder.clips for folder in folders), seed=time.time_ns())
+class TrainingFolders:
+    """The speech that the codec is trained on, which may still be growing."""
+
+    def __init__(self, work: Path) -> None:
+        self._parts = [(ShardFolder(work / name), parts) for name, parts in TRAINED_ON.items()]
+
+    def crops(self) -> Crops | None:
+        """Of all that there is by now; None where nothing is new."""
+        new = [folder.update() for folder, _ in self._parts]
+        if not any(new):
+            return None
+        print(" + ".join(f"{folder.hours:.2f} h" for folder, _ in self._parts), flush=True)
+        lists = [folder.clips for folder, parts in self._parts for _ in range(parts)]
+        return Crops(lists, seed=time.time_ns())
+
+
+def training_crops(work: Path) -> Crops:
+    """Of the speech that there is now."""
+    crops = TrainingFolders(work).crops()
+    if crops is None:
+        raise SystemExit(f"{work} has no speech yet: run a teacher first")
+    return crops
 
 
 def held_batches(folder: Path, lanes: int = LANES) -> list[tuple[Tensor, Tensor]]:
     """Fixed batches of clips that nothing is trained on."""
     held = ShardFolder(folder)
     held.update()
-    crops = Crops(held.clips, seed=5)
+    crops = Crops([held.clips], seed=5)
     return [crops.batch(lanes) for _ in range(3)]
 
 
@@ -185,8 +234,9 @@ def start_codebooks(learner: CodeLearner, crops: Crops) -> None:
 
 def main() -> None:
     given = read_arguments(__doc__, seed=0).parse_args()
-    folders = [ShardFolder(given.work / name) for name in TRAINED_ON]
-    crops = crops_of(folders)
+    folders = TrainingFolders(given.work)
+    crops = folders.crops()
+    assert crops is not None, "no speech yet"
     tests = {name: held_batches(given.work / name) for name in HELD_OUT}
     learner = CodeLearner()
     parameters = [
@@ -206,17 +256,14 @@ def main() -> None:
         used = torch.tensor(counts)[torch.multinomial(torch.tensor(chances), LANES, True)]
         samples, labels = crops.batch()
         losses = learner.losses(samples, labels, used, quantized=step >= UNQUANTIZED_STEPS)
-        loss = losses["mel"] + 0.5 * losses["fine"] + 0.2 * losses["phonemes"]
-        run.learn(loss + 0.2 * losses["commitment"])
+        run.learn(torch.stack([WEIGHTS[name] * loss for name, loss in losses.items()]).sum())
         for name, value in losses.items():
             sums[name] = sums.get(name, 0) + value.item() / EVERY
         if run.step % EVERY == 0:
             report(learner, tests, run, sums)
             sums.clear()
             run.save(learner=learner.state_dict())
-            new = [folder.update() for folder in folders]
-            if any(new):
-                crops = crops_of(folders)
+            crops = folders.crops() or crops
 
 
 @torch.no_grad()

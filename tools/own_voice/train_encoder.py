@@ -12,14 +12,12 @@ import torch
 from torch import Tensor
 
 from tools.own_voice.codec import SmallCodec
-from tools.own_voice.speech_data import ShardFolder
 from tools.own_voice.train_codes import (
     EVERY,
     HELD_OUT,
-    TRAINED_ON,
     CodeLearner,
-    crops_of,
     held_batches,
+    training_crops,
 )
 from tools.own_voice.train_waveform import load_codes
 from tools.own_voice.training import Run, read_arguments
@@ -49,7 +47,7 @@ def apart(learner: CodeLearner, samples: Tensor) -> tuple[Tensor, Tensor]:
 
 def main() -> None:
     given = read_arguments(__doc__, seed=6).parse_args()
-    crops = crops_of([ShardFolder(given.work / name) for name in TRAINED_ON])
+    crops = training_crops(given.work)
     tests = [samples for name in HELD_OUT for samples, _ in held_batches(given.work / name, LANES)]
     learner = load_codes(given.work)
     encoder = learner.codec.tok_enc

@@ -17,15 +17,14 @@ from torch import Tensor, nn
 from tools.own_voice.codec import SmallCodec
 from tools.own_voice.dims import SPOKEN_BOOKS
 from tools.own_voice.spectra import FLOOR, LogMel, magnitudes
-from tools.own_voice.speech_data import FRAME, ShardFolder
+from tools.own_voice.speech_data import FRAME
 from tools.own_voice.train_codes import (
     EVERY,
     FRAMES,
     HELD_OUT,
-    TRAINED_ON,
     CodeLearner,
-    crops_of,
     held_batches,
+    training_crops,
 )
 from tools.own_voice.training import Run, read_arguments
 
@@ -88,7 +87,7 @@ def load_codes(work: Path) -> CodeLearner:
 
 def main() -> None:
     given = read_arguments(__doc__, seed=1).parse_args()
-    crops = crops_of([ShardFolder(given.work / name) for name in TRAINED_ON])
+    crops = training_crops(given.work)
     learner, loss_of, draw = load_codes(given.work), SpectralLoss(), random.Random()
     codec = learner.codec
     tests = [samples for name in HELD_OUT for samples, _ in held_batches(given.work / name, LANES)]
