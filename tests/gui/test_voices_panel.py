@@ -464,6 +464,7 @@ def test_details_are_edited(panel: VoicesPanel, shelf: Shelf) -> None:
     choose(panel, "Anna")
     action(panel, "Tags and note…").trigger()
     dialog = opened(panel, VoiceDetailsDialog)
+    assert isinstance(dialog, VoiceDetailsDialog)
     tags = next(one for one in dialog.findChildren(QLineEdit) if one.accessibleName() == "Tags")
     QTest.keyClicks(tags, ", old")
     bar = dialog.findChild(ChipBar)
