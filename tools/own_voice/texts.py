@@ -3,20 +3,22 @@
     python -m tools.own_voice.texts WORK_DIR
 
 writes `train.txt` (one sentence a line, shuffled) and `unseen.txt`. Sentences come from the
-examples of WordNet (Debian's `wordnet-base`, kept when all their words are common) and from
-patterns with slots; none of the hand-written sentences of `data/everyday.txt`, which the
-evaluation reads, is among them. Equal seeds give equal files.
+examples of WordNet (Debian's `wordnet-base`, kept when all their words are common), from patterns
+with slots, and from drills: common words in random order, so that all of them are heard. None of
+the hand-written sentences of `data/everyday.txt`, which the evaluation reads, is among them. Equal
+seeds give equal files.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from wordfreq import zipf_frequency  # type: ignore[import-not-found]
+from wordfreq import top_n_list, zipf_frequency  # type: ignore[import-not-found]
 
 from tools.own_voice.patterns import sentence_from_patterns
 
@@ -28,6 +30,13 @@ FROM_PATTERNS = 16_000
 WORDS = range(3, 15)
 MOST_CHARACTERS = 90
 COMMON = 3.3  # Zipf frequency: about the 12 000 commonest words
+DRILLED = 12_000  # commonest words
+DRILLS = 14_000
+DRILL_WORDS = range(3, 7)
+GLUE = (
+    "the the the a a of and to in with for is was my your our his her their it at on from that "
+    "this by or not are were be will would can could has had have he she they we you I"
+)
 
 _QUOTED = re.compile(r'"([^"]+)"')
 _PLAIN = re.compile(r"[A-Za-z,' ?!]+")
@@ -61,6 +70,20 @@ def tidy(quoted: str) -> str | None:
     return text if text[-1] in "?!" else text + "."
 
 
+def drills(draw: random.Random) -> Iterator[str]:
+    """Sentences without a meaning, in which every common word is heard as often as any other."""
+    words = [word for word in top_n_list("en", DRILLED) if re.fullmatch(r"[a-z]{2,}", word)]
+    glue, waiting = GLUE.split(), list[str]()
+    while True:
+        chosen: list[str] = []
+        for _ in range(draw.choice(DRILL_WORDS)):
+            if not waiting:
+                waiting = draw.sample(words, len(words))
+            chosen += [draw.choice(glue)] * (draw.random() < 0.6) + [waiting.pop()]
+        text = " ".join(chosen)
+        yield text[0].upper() + text[1:] + draw.choice("....?")
+
+
 def main() -> None:
     """Write both files into the folder given."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -76,10 +99,14 @@ def main() -> None:
     everyday = {line.lower() for line in EVERYDAY.read_text().splitlines()}
     train = [text for text in [*train, *patterned] if text.lower() not in everyday]
     draw.shuffle(train)
+    train += itertools.islice(drills(draw), DRILLS)
     work.mkdir(parents=True, exist_ok=True)
     (work / "train.txt").write_text("\n".join(train) + "\n")
     (work / "unseen.txt").write_text("\n".join(unseen) + "\n")
-    print(f"{len(train)} sentences, {len(examples) - UNSEEN} of WordNet; {len(unseen)} held back")
+    print(
+        f"{len(train)} sentences, {len(examples) - UNSEEN} of WordNet, {DRILLS} drills; "
+        f"{len(unseen)} held back"
+    )
 
 
 if __name__ == "__main__":
