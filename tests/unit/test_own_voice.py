@@ -124,9 +124,9 @@ def test_the_engine_reads_the_prompt_and_thinks_as_the_trainable_talker_does(
         repetition_penalty=1.0,
         max_frames=1,
     )
-    request = SpeechRequest(TEXT, language="english", speaker="hazel", sampling=greedy, seeds=(1,))
+    request = SpeechRequest(TEXT, language="english", speaker="clara", sampling=greedy, seeds=(1,))
     chunks = list(engine.speak(request, probe=lambda name, value: told.update({name: value})))
-    prompt = spoken_prompt(TEXT, "af_heart")
+    prompt = spoken_prompt(TEXT, "slt")
     with torch.no_grad():
         codec = torch.tensor(prompt.codec)
         talker = learner.speaker.talker

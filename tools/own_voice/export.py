@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from gguf.constants import GGMLQuantizationType
 from gguf.quants import quantize
 from torch import Tensor
 
@@ -49,6 +50,10 @@ SAMPLING = {
     "generation.max_new_tokens": 300,
 }
 """What the small talkers recommend: a warm draw stumbles."""
+
+
+FOR_ZEROS = (TensorType.Q2_K, TensorType.Q4_0, TensorType.F16)
+"""Types in which zero bytes are zeros, the smallest first."""
 
 
 def codec_values(codec: SmallCodec, dims: CodecDims, spoken_books: int) -> dict[str, Tensor]:
@@ -103,15 +108,21 @@ def write_file(
     values: dict[str, Tensor],
     variant: Variant,
 ) -> None:
-    """Write `values` in the order and the types of the layout."""
+    """Write `values` in the order of the layout, each as small as it may be."""
     new = []
     for name, shape in tensors:
         value = values[name].detach().float().numpy()
         assert value.shape == shape, f"{name} is {value.shape}, not {shape}"
-        kind = stored_type(name, shape, variant)
-        flat = value.reshape(-1, shape[-1]) if value.ndim > 1 else value
-        packed = quantize(np.ascontiguousarray(flat), kind).tobytes()
-        new.append(NewTensor(name, TensorType(kind), shape, partial(_piece, packed)))
+        rows = value.reshape(-1, shape[-1]) if value.ndim > 1 else value
+        if value.ndim > 1 and not value.any():
+            kind = next(kind for kind in FOR_ZEROS if shape[-1] % kind.block_size == 0)
+            packed = bytes(value.size // kind.block_size * kind.block_bytes)
+        else:
+            kind = TensorType(stored_type(name, shape, variant))
+            if name.endswith(".codebook") and variant is not Variant.F32:  # F32 in other files
+                kind = TensorType.F16
+            packed = quantize(np.ascontiguousarray(rows), GGMLQuantizationType(kind)).tobytes()
+        new.append(NewTensor(name, kind, shape, partial(_piece, packed)))
     write_gguf(target, pack_metadata(metadata), new)
 
 

@@ -30,9 +30,18 @@ class SpokenPrompt:
         return len(self.text)
 
 
-def spoken_prompt(text: str, speaker: str | None, *, told_language: bool = True) -> SpokenPrompt:
-    """The prompt of a `custom_voice` request that is given its text at once."""
+def spoken_prompt(
+    text: str, speaker: str | None, instruct: str = "", *, told_language: bool = True
+) -> SpokenPrompt:
+    """The prompt of a `custom_voice` request, or with `instruct` of a `voice_design` one.
+
+    The text is given at once.
+    """
     encode = tokenizer().encode
+    turn: list[int] = []
+    if instruct:
+        turn = [control("<|im_start|>"), *encode(f"user\n{instruct}")]
+        turn += [control("<|im_end|>"), *encode("\n")]
     body = encode(text)
     role = [control("<|im_start|>"), *encode("assistant"), *encode("\n")]
     assert len(role) == 3
@@ -43,8 +52,8 @@ def spoken_prompt(text: str, speaker: str | None, *, told_language: bool = True)
     if speaker is not None:
         tags.append(SPEAKER_IDS[speaker])
     tags.append(CODEC["pad"])
-    texts = role + [TEXT_PAD] * (len(tags) - 1) + [TEXT_BOS]
-    codes = [NO_CODE] * len(role) + tags
+    texts = turn + role + [TEXT_PAD] * (len(tags) - 1) + [TEXT_BOS]
+    codes = [NO_CODE] * (len(turn) + len(role)) + tags
     start = len(texts)
     texts += [*body, TEXT_EOS, TEXT_PAD]
     codes += [CODEC["pad"]] * (len(body) + 1) + [CODEC["bos"]]

@@ -20,10 +20,9 @@ import numpy as np
 import soxr  # type: ignore[import-not-found]
 
 from tools.own_voice.teacher import MARGIN, RATE, SHARD, Reading, write_shard
-from tools.own_voice.teacher_voices import FLITE_VOICES, Manner, varied_manner
+from tools.own_voice.teacher_voices import FLITE_VOICES, PITCHES, Manner, varied_manner
 
 QUIET = 0.01  # of full scale
-USUAL_PITCH = {"slt": 171.0, "awb": 131.0}  # Hz; rms takes no other
 VARIED = "varied"
 
 _PHONES = (
@@ -77,8 +76,7 @@ class FliteTeacher:
         voice = self._voices[name]
         features = ctypes.cast(voice, POINTER(c_void_p))[1]  # the struct's second member
         settings = {b"duration_stretch": manner.pace * manner.warp}
-        if name in USUAL_PITCH:
-            settings[b"int_f0_target_mean"] = USUAL_PITCH[name] * 2 ** (manner.pitch / 12)
+        settings[b"int_f0_target_mean"] = PITCHES[name] * 2 ** (manner.pitch / 12)
         for setting, value in settings.items():
             self._flite.flite_feat_set_float(features, setting, value)
         return voice

@@ -29,7 +29,7 @@ class Manner:
 
     voice: str
     warp: float = 1.0  # of all frequencies: the size of the speaker
-    pitch: float = 0.0  # semitones; rms has only one
+    pitch: float = 0.0  # semitones, beyond what the warp does; rms takes none
     pace: float = 1.0  # of all durations
 
     def __str__(self) -> str:
@@ -83,3 +83,36 @@ def varied_manner(index: int) -> Manner:
     warp = draw.uniform(0.85, 1.1) if voice == "slt" else draw.uniform(0.9, 1.2)
     pitch = 0.0 if voice == "rms" else draw.uniform(-4, 4)
     return Manner(voice, warp, pitch, draw.uniform(0.8, 1.3))
+
+
+PITCHES = {"slt": 171.0, "rms": 101.7, "awb": 131.0}
+"""Mean pitch of flite's voices, Hz."""
+
+MIDDLE_PITCH = {"woman": 165.0, "man": 118.0}
+WOMEN = ("slt",)
+_WORDS = {
+    "woman": ("woman", "female voice", "woman's voice"),
+    "man": ("man", "male voice", "man's voice"),
+    "low": ("low", "deep"),
+    "high": ("high", "bright"),
+    "slow": ("slow", "speaking slowly", "calm and slow"),
+    "fast": ("fast", "speaking fast", "quick"),
+}
+
+
+def attributes_of(manner: Manner) -> list[str]:
+    """What a listener would say of a manner, out of woman, man, low, high, slow, fast."""
+    who = "woman" if manner.voice in WOMEN else "man"
+    pitch = PITCHES[manner.voice] * 2 ** (manner.pitch / 12) * manner.warp / MIDDLE_PITCH[who]
+    found = [who]
+    found += ["low"] * (pitch < 0.93) + ["high"] * (pitch > 1.07)
+    return found + ["fast"] * (manner.pace < 0.95) + ["slow"] * (manner.pace > 1.1)
+
+
+def describe(manner: Manner, draw: random.Random) -> str:
+    """One of many ways to ask for a voice like that."""
+    words = [draw.choice(_WORDS[name]) for name in attributes_of(manner) if draw.random() < 0.85]
+    draw.shuffle(words)
+    text = ", ".join(words) or "any voice"
+    text = draw.choice(("", "a ", "A ")) + text if draw.random() < 0.7 else text.capitalize()
+    return text + draw.choice(("", "."))

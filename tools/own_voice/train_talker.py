@@ -27,6 +27,7 @@ from tools.own_voice.prompts import CODEC, NO_CODE, TEXT_PAD, SpokenPrompt, spok
 from tools.own_voice.speech_data import FRAME, LABELS, PHONEMES, read_shard, shards_of
 from tools.own_voice.speech_data import RATE as RATE_OF_SOUND
 from tools.own_voice.talker import SmallSpeaker
+from tools.own_voice.teacher_voices import SPEAKER_IDS, Manner, describe
 from tools.own_voice.train_codes import CodeLearner
 from tools.own_voice.train_waveform import encode, fingerprint, load_codes
 from tools.own_voice.training import Run, linear, read_arguments
@@ -39,14 +40,16 @@ PREDICTED_FRAMES = 400  # per step, for the code predictor
 WITHOUT_LANGUAGE = 0.2
 EVERY = 250
 ROUND = 6000  # sentences between two looks for new shards
-FIRST_SHARDS, NEW_SHARDS = 60, 16  # encoded at the first look, and at every later one
+FIRST_SHARDS, NEW_SHARDS = 40, 16  # encoded at the first look, and at every later one
 SHARES = (
-    ("audio-flite", "slt-", 0.55),
-    ("audio-flite", "rms-", 0.12),
-    ("audio-flite", "awb-", 0.12),
-    ("audio", "", 0.21),
+    ("audio-flite", "slt-[0-9]*", 0.42),
+    ("audio-flite", "slt-deep-*", 0.12),
+    ("audio-flite", "rms-[0-9]*", 0.12),
+    ("audio-flite", "rms-bright-*", 0.11),
+    ("audio-flite", "awb-*", 0.11),
+    ("audio-flite-varied", "*", 0.12),
 )
-"""Folder, beginning of the shards' names, and share of the batches."""
+"""Folder, pattern of the shards' names, and share of the batches."""
 
 MEAN_OVER = 150  # steps, of the running mean of the weights
 
@@ -90,16 +93,14 @@ def read_coded(work: Path, folder: str, file: Path, learner: CodeLearner) -> lis
 class CodedFolder:
     """The sentences of those shards of a folder, which may still be growing, that fit `pattern`."""
 
-    def __init__(self, work: Path, folder: str, learner: CodeLearner, pattern: str = "") -> None:
+    def __init__(self, work: Path, folder: str, learner: CodeLearner, pattern: str = "*") -> None:
         self._work, self._folder, self._learner = work, folder, learner
         self._pattern = pattern
         self._read: set[Path] = set()
         self.sentences: list[Sentence] = []
 
     def update(self, most: int = 1000) -> None:
-        files = [
-            f for f in shards_of(self._work / self._folder) if f.name.startswith(self._pattern)
-        ]
+        files = [f for f in shards_of(self._work / self._folder) if f.match(f"{self._pattern}.npz")]
         for file in [file for file in files if file not in self._read][:most]:
             self.sentences += read_coded(self._work, self._folder, file, self._learner)
             self._read.add(file)
@@ -128,11 +129,19 @@ class Batch:
     ends: Tensor  # [B], the row that predicts the end
 
 
+def prompt_of(sentence: Sentence, draw: random.Random) -> SpokenPrompt:
+    """With the speaker's name, or with a description where it has none."""
+    named = sentence.voice in SPEAKER_IDS
+    return spoken_prompt(
+        sentence.text,
+        sentence.voice if named else None,
+        "" if named else describe(Manner.parse(sentence.voice), draw),
+        told_language=draw.random() > WITHOUT_LANGUAGE,
+    )
+
+
 def make_batch(sentences: list[Sentence], books: int, draw: random.Random) -> Batch:
-    prompts = [
-        spoken_prompt(s.text, s.voice, told_language=draw.random() > WITHOUT_LANGUAGE)
-        for s in sentences
-    ]
+    prompts = [prompt_of(sentence, draw) for sentence in sentences]
     longest = max(p.rows + len(s.codes) for p, s in zip(prompts, sentences, strict=True))
     size = (len(sentences), longest)
     text, codec = torch.full(size, TEXT_PAD), torch.full(size, NO_CODE)
@@ -244,7 +253,7 @@ def main() -> None:
         held = CodedFolder(given.work, f"{folder}-everyday", codes, pattern)
         held.update()
         parts = [held.sentences[at : at + LANES] for at in range(0, 2 * LANES, LANES)]
-        name = pattern.strip("-") or "kokoro"
+        name = pattern.partition("-[")[0].strip("-*") or "described"
         tests[name] = [make_batch(part, given.books, random.Random(3)) for part in parts]
     learner = TalkerLearner()
     mean = [weight.detach().clone() for weight in learner.parameters()]
