@@ -38,7 +38,7 @@ from tools.own_voice.codec import SmallCodec
 from tools.own_voice.dims import CODEC, SPOKEN_BOOKS, TALKER, WINDOW
 from tools.own_voice.prompts import ENGLISH
 from tools.own_voice.teacher_voices import SHIPPED_NAMES, SPEAKER_IDS
-from tools.own_voice.train_talker import TalkerLearner
+from tools.own_voice.train_talker import TalkerLearner, load_talker
 from tools.own_voice.vocabulary import SmallVocabulary
 
 NAME = "Studio demonstration voice"
@@ -176,12 +176,8 @@ def export_codec(work: Path, target: Path, spoken_books: int, variant: Variant) 
 
 def export_talker(work: Path, target: Path, variant: Variant, spoken_books: int | None) -> int:
     """Write the talker, with fewer books if told; returns how many codebooks it speaks."""
-    state = torch.load(work / "talker.pt")
-    learner = TalkerLearner()
-    learner.load_state_dict(state["learner"])
-    for weight, mean in zip(learner.parameters(), state["mean"], strict=True):
-        weight.data = mean
-    books = spoken_books or int(state["books"])
+    learner, learnt_books = load_talker(work)
+    books = spoken_books or learnt_books
     values = talker_values(learner, books)
     metadata = small_talker_metadata(TALKER, variant)
     write_file(target, metadata, talker_tensors(TALKER), values, variant)

@@ -1,6 +1,6 @@
 """Let exported checkpoints read the everyday sentences through the engine, for the judge.
 
-python -m tools.own_voice.read_aloud MODEL_DIR OUT_DIR --speaker hazel --sentences 60
+python -m tools.own_voice.read_aloud MODEL_DIR OUT_DIR --speaker clara --sentences 60
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("models", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--speaker", default="hazel")
+    parser.add_argument("--speaker", default="clara")
     parser.add_argument("--sentences", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()

@@ -188,16 +188,20 @@ class TalkerLearner(nn.Module):
         self.speaker = SmallSpeaker(dims)
         self.phonemes = nn.Linear(dims.talker.width, LABELS * PHONEMES)
 
-    def losses(self, batch: Batch, books: int) -> dict[str, Tensor]:
-        talker, predictor = self.speaker.talker, self.speaker.code_pred
-        heard = batch.is_frame
+    def think(self, batch: Batch) -> tuple[Tensor, list[Tensor]]:
+        """Hidden states [B, M, width], and the attention of the heads that are watched."""
+        talker, heard = self.speaker.talker, batch.is_frame
         if self.training:
             heard = heard * (torch.rand(heard.shape) >= HISTORY_DROPPED)
+        x = talker.text(batch.text)
+        x = x + talker.codec_embd(batch.codec.clamp(min=0)) * (batch.codec >= 0)[..., None]
+        x = x + self.speaker.frames(batch.frames) * heard[..., None]
+        return talker.run(x, WATCHED)
+
+    def losses(self, batch: Batch, books: int) -> dict[str, Tensor]:
+        talker, predictor = self.speaker.talker, self.speaker.code_pred
         with torch.autocast("cpu", torch.bfloat16):
-            x = talker.text(batch.text)
-            x = x + talker.codec_embd(batch.codec.clamp(min=0)) * (batch.codec >= 0)[..., None]
-            x = x + self.speaker.frames(batch.frames) * heard[..., None]
-            hidden, weights = talker.run(x, WATCHED)
+            hidden, weights = self.think(batch)
             spoken = hidden[batch.lane, batch.row]
             ends = hidden[torch.arange(len(batch.ends)), batch.ends]
             logits = talker.codec_head(torch.cat((spoken, ends))).float()
@@ -214,6 +218,16 @@ class TalkerLearner(nn.Module):
             "attention": -(mass + 1e-4).log().mean(),
             "phonemes": F.cross_entropy(labels, batch.labels.flatten()),
         }
+
+
+def load_talker(work: Path) -> tuple[TalkerLearner, int]:
+    """The talker as it was saved, with the running mean of its weights; and its codebooks."""
+    state = torch.load(work / "talker.pt")
+    learner = TalkerLearner()
+    learner.load_state_dict(state["learner"])
+    for weight, mean in zip(learner.parameters(), state["mean"], strict=True):
+        weight.data = mean
+    return learner.eval(), int(state["books"])
 
 
 class Batches:
