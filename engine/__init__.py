@@ -17,14 +17,15 @@ from engine.families import (
     SpeakerEncoder,
     check_can_learn,
     check_request,
+    codec_name,
     describe_file,
     describe_model,
-    is_codec,
     open_codec,
     open_engine,
     open_speaker_encoder,
 )
 from engine.types import (
+    DEMO_SIZE,
     AudioChunk,
     CancelToken,
     Ending,
@@ -40,6 +41,7 @@ from engine.types import (
 )
 
 __all__ = [
+    "DEMO_SIZE",
     "AudioChunk",
     "AudioFileError",
     "CancelToken",
@@ -65,9 +67,9 @@ __all__ = [
     "VoiceFileError",
     "check_can_learn",
     "check_request",
+    "codec_name",
     "describe_file",
     "describe_model",
-    "is_codec",
     "open_codec",
     "open_engine",
     "open_speaker_encoder",

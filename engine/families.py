@@ -116,10 +116,17 @@ def describe_model(path: Path) -> ModelDescription:
     return description
 
 
-def is_codec(path: Path) -> bool:
-    """Whether the file is an audio tokenizer; raises ModelFileError if it is no model file."""
+def codec_name(path: Path) -> str | None:
+    """What talkers call a tokenizer file (`ModelDescription.codec_name`); None for other files.
+
+    Raises ModelFileError if it is no model file.
+    """
+    from engine.qwen3tts.codec.metadata import read_codec_name
+
     with GgufFile.open(path) as file:
-        return file.string("general.architecture") == _CODEC
+        if file.string("general.architecture") != _CODEC:
+            return None
+        return read_codec_name(file)
 
 
 def check_request(request: SpeechRequest, description: ModelDescription) -> tuple[str, ...]:

@@ -40,6 +40,9 @@ class Family(StrEnum):
     VOICE_DESIGN = "voice_design"
 
 
+DEMO_SIZE: Final = "demo"
+"""What the file of a voice for demonstrations says for its size."""
+
 SIZE_NAMES: Final[Mapping[str, str]] = MappingProxyType({"0b6": "0.6B", "1b7": "1.7B"})
 """The sizes as people write them, by what files say (`qwen3-tts.model_size`)."""
 
@@ -165,4 +168,5 @@ class ModelDescription:
     dialects: dict[str, str]  # speaker -> dialect
     codebooks: int = 16
     codebook_size: int = 2048
+    codec_name: str = ""  # of the tokenizer that it needs, if that is not the official one
     ignores_instruct: bool = False  # takes instructions for speakers, but does not follow them

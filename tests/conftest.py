@@ -22,9 +22,13 @@ def pytest_configure() -> None:
 
 @pytest.fixture(autouse=True)
 def studio_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A throw-away folder that stands for everything the studio keeps on disk."""
+    """A throw-away folder that stands for everything the studio keeps on disk.
+
+    The demonstration voice is not there: `demo_voice` brings it back.
+    """
     home = tmp_path / "studio-home"
     monkeypatch.setenv("STUDIO_HOME", str(home))
+    monkeypatch.setattr("app.core.paths.demo_folder", lambda: tmp_path / "no-demo")
     return home
 
 

@@ -40,7 +40,8 @@ def find_facts(home: Path | None, extra: tuple[Path, ...]) -> dict[str, str]:
     found = find_library()
     runtime = choose_runtime()
     native = runtime.device.type == "cpu" and found.library is not None
-    models = find_models(model_folders(studio_paths(home), extra))
+    paths = studio_paths(home)
+    models = find_models(model_folders(paths, extra), paths.demo)
     float_name = "16-bit" if runtime.precision == "bf16" else "32-bit"
     by_torch = find_halves()
     if native:

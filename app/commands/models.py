@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from app.commands.say import model_folders
-from app.core.models import EXAMPLES, FoundModels, find_models, misplaced, where_to_get
+from app.core.models import EXAMPLES, FoundModels, find_models, is_demo, misplaced, where_to_get
 from app.core.paths import studio_paths
 from engine.cli.console import readable_bytes
 from engine.cli.running import DONE
@@ -15,7 +15,8 @@ from engine.plain_text import one_line
 
 def list_models(home: Path | None, extra: tuple[Path, ...], *, as_json: bool) -> int:
     """Print what is found and return the exit code; raises ExplainedError."""
-    found = find_models(model_folders(studio_paths(home), extra))
+    paths = studio_paths(home)
+    found = find_models(model_folders(paths, extra), paths.demo)
     if as_json:
         print(json.dumps(_values(found)))
         return DONE
@@ -42,8 +43,16 @@ def list_models(home: Path | None, extra: tuple[Path, ...], *, as_json: bool) ->
     for file in found.unusable:
         print(one_line(f"unusable: {file.error}"))
     folders = " or ".join(str(folder) for folder in found.folders)
-    if found.talkers and found.codecs:
+    large = [talker for talker in found.talkers if not is_demo(talker)]
+    if large and found.codecs:
         print(one_line(f"Models belong in {folders}."))
+    elif found.talkers and not large:
+        print(
+            one_line(
+                f"That is the demonstration voice: small, English only. The large models belong in "
+                f"{folders}, for example {EXAMPLES}. {where_to_get(found.folders)}"
+            )
+        )
     else:
         missing = "tokenizer" if found.talkers else "talker"
         elsewhere = misplaced(found.folders)

@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 from app.commands.voices import voice_sources
-from app.core.models import choose_pair, find_models
+from app.core.models import choose_pair, find_models, is_demo, where_to_get
 from app.core.paths import StudioPaths, studio_paths
 from engine.cli.console import Console
 from engine.cli.options import SamplingChanges, SpeechOptions, choose_device, choose_seeds
@@ -127,12 +127,18 @@ def say(arguments: SayArguments, console: Console) -> int:
         raise RequestError("There is no text to speak.", "Type at least one word.")
     paths = studio_paths(arguments.home)
     pair = choose_pair(
-        find_models(model_folders(paths, arguments.folders)),
+        find_models(model_folders(paths, arguments.folders), paths.demo),
         _families(arguments),
         arguments.model,
         arguments.codec,
     )
     description = describe_pair(pair)
+    if is_demo(description):
+        folder = paths.models
+        console.say(
+            "This is the demonstration voice: small, English only. The large models belong in "
+            f"{folder}. {where_to_get((folder,))}"
+        )
     check_output(output, (pair.talker, pair.codec))
     speaker = _speaker(arguments, description, console)
     sources = VoiceSources()

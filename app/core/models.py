@@ -10,7 +10,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine import Family, ModelDescription, ModelFileError, ModelPair, describe_file
+from engine import (
+    DEMO_SIZE,
+    Family,
+    ModelDescription,
+    ModelFileError,
+    ModelPair,
+    codec_name,
+    describe_file,
+    describe_model,
+)
 from engine.cli.parser import command_name
 
 SUFFIX = ".gguf"
@@ -42,6 +51,7 @@ class FoundCodec:
 
     path: Path
     file_bytes: int
+    name: str = ""  # as in the descriptions of its talkers
 
 
 @dataclass(frozen=True)
@@ -62,33 +72,37 @@ class FoundModels:
     unusable: tuple[UnusableFile, ...]
 
 
-def find_models(folders: Iterable[Path]) -> FoundModels:
+def find_models(folders: Iterable[Path], demo: Path | None = None) -> FoundModels:
     """Look at every *.gguf file directly in the folders; those that are missing are empty.
 
-    Only the heads of the files are read. Raises ModelFileError if a folder may not be listed.
+    Files in `demo` come last, and their folder is not told. Only the heads of the files are read.
+    Raises ModelFileError if a folder may not be listed.
     """
     folders = tuple(dict.fromkeys(folder.absolute() for folder in folders))
     talkers: list[ModelDescription] = []
     codecs: list[FoundCodec] = []
     unusable: list[UnusableFile] = []
-    for path in (path for folder in folders for path in _model_files(folder)):
+    searched = folders if demo is None else (*folders, demo)
+    for path in (path for folder in searched for path in _model_files(folder)):
         try:
             description = describe_file(path)
             if description is not None:
                 talkers.append(description)
             else:
-                codecs.append(FoundCodec(path, path.stat().st_size))
+                codecs.append(FoundCodec(path, path.stat().st_size, codec_name(path) or ""))
         except ModelFileError as error:
             unusable.append(UnusableFile(path, error))
     return FoundModels(folders, tuple(talkers), tuple(codecs), tuple(unusable))
 
 
-def look_into(folders: Iterable[Path]) -> tuple[FoundModels, tuple[ModelFileError, ...]]:
+def look_into(
+    folders: Iterable[Path], demo: Path
+) -> tuple[FoundModels, tuple[ModelFileError, ...]]:
     """As `find_models`, but a folder that may not be listed hides none of the others."""
     folders = tuple(folders)
     looks: list[FoundModels] = []
     problems: list[ModelFileError] = []
-    for folder in dict.fromkeys(folders):
+    for folder in dict.fromkeys((*folders, demo)):
         try:
             looks.append(find_models([folder]))
         except ModelFileError as error:
@@ -100,6 +114,11 @@ def look_into(folders: Iterable[Path]) -> tuple[FoundModels, tuple[ModelFileErro
         tuple(itertools.chain.from_iterable(look.unusable for look in looks)),
     )
     return found, tuple(problems)
+
+
+def is_demo(talker: ModelDescription) -> bool:
+    """Whether it is the small voice that comes with the studio, and no large model."""
+    return talker.size == DEMO_SIZE
 
 
 def voice_makers(talkers: Iterable[ModelDescription]) -> tuple[Path, ...]:
@@ -121,21 +140,23 @@ def choose_pair(
 
     `model` is a path, or the name of a found talker or a part of it. Without it, the first of
     `families` that is there is taken, of that the largest model (parameters, then bytes, so
-    that the least quantised wins), then the first by name. Of the tokenizers, one in the talker's
-    folder goes first, then the largest. Raises ModelFileError if there is none to choose.
+    that the least quantised wins), then the first by name; the demonstration voice comes last. Of
+    the tokenizers that fit, one in the talker's folder goes first, then the largest. Raises
+    ModelFileError if there is none to choose.
     """
     talker = _choose_talker(found, families) if model is None else _named_talker(found, model)
     return ModelPair(talker, codec or _choose_codec(found, talker))
 
 
-def best_codec(codecs: Iterable[FoundCodec], talker: Path) -> Path | None:
+def best_codec(codecs: Iterable[FoundCodec], talker: ModelDescription) -> Path | None:
     """The tokenizer for a talker: one in its folder goes first, then the largest."""
-    home = talker.absolute().parent
+    home = talker.path.absolute().parent
 
     def order(codec: FoundCodec) -> tuple[bool, int, str]:
         return codec.path.parent != home, -codec.file_bytes, codec.path.name
 
-    best = min(codecs, key=order, default=None)
+    fitting = (codec for codec in codecs if codec.name == talker.codec_name)
+    best = min(fitting, key=order, default=None)
     return None if best is None else best.path
 
 
@@ -170,14 +191,14 @@ def _model_files(folder: Path) -> list[Path]:
 
 
 def _choose_talker(found: FoundModels, families: Sequence[Family]) -> Path:
-    def order(talker: ModelDescription) -> tuple[int, int, int, str]:
+    def order(talker: ModelDescription) -> tuple[bool, int, int, int, str]:
         place = families.index(talker.family)
-        return place, -talker.width, -talker.file_bytes, talker.path.name
+        return is_demo(talker), place, -talker.width, -talker.file_bytes, talker.path.name
 
     usable = [talker for talker in found.talkers if talker.family in families]
     if usable:
         return min(usable, key=order).path
-    if not found.talkers:
+    if all(is_demo(talker) for talker in found.talkers):
         raise ModelFileError(
             f"There is no talker in {_names(found.folders)}{_unusable(found)}.",
             f"{misplaced(found.folders)}Put a talker and its tokenizer there, for example "
@@ -228,7 +249,8 @@ def _choose_codec(found: FoundModels, talker: Path) -> Path:
     codecs = found.codecs
     if home not in found.folders:  # a talker that was named by its path
         codecs = (*codecs, *find_models([home]).codecs)
-    best = best_codec(codecs, talker)
+    known = next((known for known in found.talkers if known.path == talker), None)
+    best = best_codec(codecs, known or describe_model(talker))
     if best is None:
         raise ModelFileError(
             f"There is no tokenizer in {_names(found.folders)}{_unusable(found)}.",

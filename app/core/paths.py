@@ -8,6 +8,8 @@ from pathlib import Path
 
 import platformdirs
 
+from app.core.resources import resource_path
+
 APPLICATION = "voice-studio"
 HOME_VARIABLE = "STUDIO_HOME"
 
@@ -20,6 +22,7 @@ class StudioPaths:
     data: Path
     log: Path
     cache: Path
+    demo: Path  # the voice that comes with the studio; no folder where it was left out
 
     @property
     def models(self) -> Path:
@@ -39,6 +42,11 @@ class StudioPaths:
         return self.data / "transcribers"
 
 
+def demo_folder() -> Path:
+    """Where the small voice that comes with the studio lies."""
+    return Path(resource_path("demo"))
+
+
 def studio_paths(home: Path | None = None) -> StudioPaths:
     """The folders under `home`, else under STUDIO_HOME, else where the system wants them."""
     named = os.environ.get(HOME_VARIABLE, "")
@@ -46,11 +54,13 @@ def studio_paths(home: Path | None = None) -> StudioPaths:
         home = Path(named)
     if home is not None:
         home = home.expanduser().absolute()
-        return StudioPaths(home / "config", home / "data", home / "log", home / "cache")
+        config, data, log, cache = (home / name for name in ("config", "data", "log", "cache"))
+        return StudioPaths(config, data, log, cache, demo_folder())
     system = platformdirs.PlatformDirs(APPLICATION, appauthor=False)
     return StudioPaths(
         config=system.user_config_path,
         data=system.user_data_path,
         log=system.user_log_path,
         cache=system.user_cache_path,
+        demo=demo_folder(),
     )

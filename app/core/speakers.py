@@ -36,6 +36,12 @@ _KNOWN: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "aiden": ("English", "young American, sunny and clear"),
         "ono_anna": ("Japanese", "young woman, light and playful"),
         "sohee": ("Korean", "woman, warm and full of feeling"),
+        # of the demonstration voice
+        "clara": ("English", "woman, clear and even"),
+        "nora": ("English", "woman, low and calm"),
+        "ruben": ("English", "man, low and dry"),
+        "felix": ("English", "young man, light"),
+        "angus": ("English", "man, plain"),
     }
 )
 

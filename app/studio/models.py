@@ -10,7 +10,7 @@ from typing import Final
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.core.models import FoundModels, best_codec, choose_pair, look_into, voice_makers
+from app.core.models import FoundModels, best_codec, choose_pair, is_demo, look_into, voice_makers
 from app.core.paths import StudioPaths
 from app.core.settings import Settings
 from app.jobs.background import Background
@@ -80,7 +80,7 @@ class Models(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._home = paths.models
+        self._home, self._demo = paths.models, paths.demo
         self._settings = settings
         self._background = background
         self._queue = queue
@@ -145,7 +145,10 @@ class Models(QObject):
         pair = self._state.pair
         if pair is not None and pair.talker == talker:
             return pair.codec
-        return None if self._found is None else best_codec(self._found.codecs, talker)
+        description = self._description_of(talker)
+        if self._found is None or description is None:
+            return None
+        return best_codec(self._found.codecs, description)
 
     def look(self) -> None:
         """Look into the folders again, in the background."""
@@ -156,7 +159,7 @@ class Models(QObject):
             self._is_looking = True
             self.looking_changed.emit(True)
         self._background.run(
-            lambda: look_into(folders), lambda looked: self._on_looked(number, *looked)
+            lambda: look_into(folders, self._demo), lambda looked: self._on_looked(number, *looked)
         )
 
     def load(self, pair: ModelPair) -> None:
@@ -346,8 +349,10 @@ class Models(QObject):
             self._set_state(ModelState())
 
     def _remember(self) -> None:
+        """For the next start, which finds the demonstration voice by itself."""
         pair = self._state.pair
-        if pair is not None:
+        known = self._state.description
+        if pair is not None and known is not None and not is_demo(known):
             self._settings.update(talker=pair.talker.absolute(), codec=pair.codec.absolute())
 
 

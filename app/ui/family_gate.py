@@ -1,4 +1,4 @@
-"""Says which model a tab needs when another one or none is loaded, and loads it."""
+"""Says which model a tab needs when another one, none or a small one is loaded, and loads it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,13 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
+from app.core.models import is_demo
 from app.studio.models import Models, ModelStatus
 from app.ui.controls import main_button
 from app.ui.inline_note import wrapped_label
 from app.ui.metrics import GAP, TIGHT
+from app.ui.model_words import FAMILY_NAMES, short_name
 from engine import Family, ModelDescription
-
-NAMES = {
-    Family.BASE: "Base",
-    Family.CUSTOM_VOICE: "CustomVoice",
-    Family.VOICE_DESIGN: "VoiceDesign",
-}
-"""What the families are called in the names of the published models."""
 
 PURPOSES = {
     Family.BASE: "Speaking with cloned and locked voices",
@@ -26,11 +21,16 @@ PURPOSES = {
 }
 
 
+DEMO_SENTENCE = (
+    "You hear the demonstration voice that comes with the studio: small, English only. "
+    "The large models sound like people, speak ten languages, and clone voices."
+)
+
 BESIDE = 220  # pixels that the words need beside the buttons; with fewer they stand above them
 
 
 class FamilyGate(QWidget):
-    """A line that is there only while the right model is not."""
+    """A line that is there only while the right model is not, or only the demonstration voice."""
 
     models_requested = Signal()
 
@@ -76,25 +76,30 @@ class FamilyGate(QWidget):
 
     @Slot()
     def _sync(self) -> None:
-        self.setVisible(not self.is_open)
         state, found = self._models.state, self._models.found
+        demo = self.is_open and state.description is not None and is_demo(state.description)
+        self.setVisible(demo or not self.is_open)
         self._offered = self._models.fitting(self._family)
-        name = NAMES[self._family]
+        name = FAMILY_NAMES[self._family]
         purpose = f"{PURPOSES[self._family]} needs a {name} model."
         coming = state.description if state.status is ModelStatus.LOADING else None
         loading = coming is not None and self._fits(coming)
-        if coming is not None and loading:
+        if demo:
+            self._words.setText(DEMO_SENTENCE)
+        elif coming is not None and loading:
             self._words.setText(f"{coming.name} is being loaded.")
         elif self._offered is not None:
             self._words.setText(purpose)
-            self._load.setText(f"Load {self._offered.size} {name}")
-            self._load.setToolTip(f"{self._offered.name}, {self._offered.path}")
         elif found is None:
             self._words.setText(f"{purpose} Looking for models.")
         else:
             self._words.setText(f"{purpose} There is none on this computer yet.")
-        self._load.setVisible(self._offered is not None and not loading)
+        better = self._offered is not None and not (demo and is_demo(self._offered))
+        self._load.setVisible(better and not loading)
         self._choose.setVisible(not loading)
+        if self._offered is not None:
+            self._load.setText(f"Load {short_name(self._offered)}")
+            self._load.setToolTip(f"{self._offered.name}, {self._offered.path}")
         self._arrange()
 
     def _arrange(self) -> None:

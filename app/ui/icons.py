@@ -17,7 +17,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtSvg import QSvgRenderer
 
-from app.ui.resources import resource
+from app.core.resources import resource
 
 APPLICATION_SIZES = (16, 20, 24, 32, 48, 64, 128, 256, 512)
 

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QMainWindow, QTabWidget, QVBoxLayout, QWidget
 from app.core.settings import Settings, Theme
 from app.core.takes import Take, TakeRequest
 from app.core.voice_record import LibraryVoice
+from app.studio.models import ModelState, ModelStatus
 from app.studio.studio import TAB_FAMILIES, TABS, Studio
 from app.ui.banner import Banner
 from app.ui.clone_tab import NEW, SPEAK, CloneTab
@@ -229,6 +230,8 @@ class MainWindow(QMainWindow):
             self.panels.restore(settings.window_state)
         if settings.tab in TABS:
             self.tabs.setCurrentIndex(TABS.index(settings.tab))
+        else:  # the first start: show what the model that is found can do
+            self._studio.models.changed.connect(self._show_tab_of_model)
 
     # What is shown
 
@@ -253,6 +256,17 @@ class MainWindow(QMainWindow):
     @Slot(int)
     def _on_tab(self, _index: int) -> None:
         self.settings.show_tab(self.current_tab.tab)
+
+    @Slot(object)
+    def _show_tab_of_model(self, state: ModelState) -> None:
+        if state.status is not ModelStatus.LOADED or state.description is None:
+            return
+        self._studio.models.changed.disconnect(self._show_tab_of_model)
+        if self.tabs.currentIndex() == CLONE and not self.clone.box.text:
+            family = state.description.family
+            self._show_tab(
+                next(TABS.index(tab) for tab, of in TAB_FAMILIES.items() if of is family)
+            )
 
     def _show_tab(self, index: int) -> None:
         self.tabs.setCurrentIndex(index)

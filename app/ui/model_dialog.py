@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.models import FoundCodec, FoundModels, UnusableFile
+from app.core.models import FoundCodec, FoundModels, UnusableFile, is_demo
 from app.studio.models import Models, ModelState, ModelStatus
 from app.studio.preferences import SettingsKeeper
 from app.ui.banner import Severity
@@ -69,6 +69,7 @@ class ModelDialog(QDialog):
         self._choose_folder = choose_folder or model_folder_chooser(files)
         self._choose_file = choose_file or model_file_chooser(files)
         self._family = family
+        self._demo = False  # whether there is nothing but the demonstration voice
         self._waits = False  # for what was loaded from here
         self._seen: frozenset[Path] | None = None  # before the look that was asked for
         self._watch = FolderWatch(self)
@@ -187,10 +188,12 @@ class ModelDialog(QDialog):
         self._show_loaded()
         if self._rows.talker is None:
             self._choose_first()
-        self._empty.show_folders(self._models.folders, looking=looking)
-        appeared = bool(found.talkers) and self._pages.currentIndex() == 1
-        self._pages.setCurrentIndex(0 if found.talkers else 1)
-        self._add.setVisible(bool(found.talkers))  # the other page offers the same
+        large = [talker for talker in found.talkers if not is_demo(talker)]
+        self._demo = bool(found.talkers) and not large
+        self._empty.show_folders(self._models.folders, looking=looking, demo=self._demo)
+        appeared = bool(large) and self._pages.currentIndex() == 1
+        self._pages.setCurrentIndex(0 if large else 1)
+        self._add.setVisible(bool(large))  # the other page offers the same
         if appeared:
             self._rows.setFocus()
         # A file that is still being written has no right contents yet.
@@ -252,7 +255,6 @@ class ModelDialog(QDialog):
     def _show_state(self, state: ModelState) -> None:
         loading = state.status is ModelStatus.LOADING
         self._show_loaded()
-        self._load.setText("Cancel loading" if loading else "Load")
         self._sentence.setText(loading_sentence(state) if loading else "")
         self._bar.setVisible(loading)
         self._sentence.setVisible(loading)
@@ -283,7 +285,12 @@ class ModelDialog(QDialog):
         loading = self._models.state.status is ModelStatus.LOADING
         ready = self._rows.talker is not None and self._codec.currentData() is not None
         self._load.setEnabled(loading or ready)
+        self._name_load(loading=loading)
         self._rows.setEnabled(not loading)
+
+    def _name_load(self, *, loading: bool) -> None:
+        usual = "Load the demonstration voice" if self._demo else "Load"
+        self._load.setText("Cancel loading" if loading else usual)
 
     # What is wanted
 

@@ -10,10 +10,10 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
-from app.core.models import FoundModels
-from app.ui.family_gate import NAMES
+from app.core.models import FoundModels, is_demo
 from app.ui.icons import icon
 from app.ui.language_box import language_label
+from app.ui.model_words import short_name
 from engine import ModelDescription
 from engine.cli.console import readable_bytes
 from engine.plain_text import one_line
@@ -108,7 +108,7 @@ def _cells(talker: ModelDescription) -> tuple[str, ...]:
     }[talker.family]
     return (
         _name(talker),
-        f"{talker.size} {NAMES[talker.family]}",
+        "small" if is_demo(talker) else short_name(talker),
         talker.precision,
         readable_bytes(talker.file_bytes),
         purpose,

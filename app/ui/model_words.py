@@ -5,9 +5,16 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
+from app.core.models import is_demo
 from app.studio.models import ModelState
-from app.ui.family_gate import NAMES
-from engine import ModelDescription
+from engine import Family, ModelDescription
+
+FAMILY_NAMES: Final = {
+    Family.BASE: "Base",
+    Family.CUSTOM_VOICE: "CustomVoice",
+    Family.VOICE_DESIGN: "VoiceDesign",
+}
+"""What the families are called in the names of the published models."""
 
 DEVICES: Final = MappingProxyType(
     {"auto": "automatic", "cpu": "CPU", "cuda": "CUDA", "mps": "Apple GPU"}
@@ -16,7 +23,9 @@ DEVICES: Final = MappingProxyType(
 
 def short_name(description: ModelDescription) -> str:
     """Size and family: "0.6B Base"."""
-    return f"{description.size} {NAMES[description.family]}"
+    if is_demo(description):
+        return "Demonstration voice"
+    return f"{description.size} {FAMILY_NAMES[description.family]}"
 
 
 def device_name(device: str) -> str:

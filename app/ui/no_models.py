@@ -89,18 +89,22 @@ class NoModels(QWidget):
         layout.addStretch(1)
         layout.addWidget(
             wrapped_label(
-                "What is put there is seen at once. Until then the recorder and the library of "
-                "voices work without a model.",
+                "What is put there is seen at once. The recorder and the library of voices work "
+                "without it.",
                 muted=True,
                 parent=self,
             )
         )
         self.show_folders((), looking=False)
 
-    def show_folders(self, folders: Sequence[Path], *, looking: bool) -> None:
-        """Name where models are looked for, the studio's own folder first."""
+    def show_folders(self, folders: Sequence[Path], *, looking: bool, demo: bool = False) -> None:
+        """Name where models are looked for, the studio's own folder first.
+
+        `demo` tells that the demonstration voice is there, and nothing else.
+        """
         self._folders = tuple(folders)
-        self._title.setText("Looking for models" if looking else "There is no model yet")
+        none = "There is no large model yet" if demo else "There is no model yet"
+        self._title.setText("Looking for models" if looking else none)
         self._folder.setText(str(folders[0]) if folders else "")
         others = ", ".join(str(folder) for folder in folders[1:])
         self._others.setText(f"Also looked into: {others}" if others else "")

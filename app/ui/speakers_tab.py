@@ -70,15 +70,14 @@ class SpeakersTab(QWidget):
 
     def request(self) -> TakeRequest | None:
         """What to say with the chosen speaker; None when something is missing, which is told."""
-        draft = self._studio.session.draft(TAB)
         if not self._box.has_text():
             return None
         if not self._gate.is_open:
             self._box.need_model()
-        elif not self._is_known(draft.speaker):
+        elif not self._is_known(self._speaker):
             self._box.tell("Choose a speaker first.")
         else:
-            return self._request_with(draft.speaker)
+            return self._request_with(self._speaker)
         return None
 
     def requests_with_all(self) -> tuple[tuple[TakeRequest, str], ...]:
@@ -90,7 +89,7 @@ class SpeakersTab(QWidget):
         return ()
 
     def voice_label(self) -> str:
-        name = self._studio.session.draft(TAB).speaker
+        name = self._speaker
         return next((card.title for card in self._cards if card.name == name), name)
 
     def focus_text(self) -> None:
@@ -228,7 +227,7 @@ class SpeakersTab(QWidget):
         draft = self._studio.session.draft(TAB)
         self._tiles.setExclusive(False)  # else the one that was checked last would stay so
         for index, card in enumerate(self._cards):
-            self._tiles.button(index).setChecked(card.name == draft.speaker)
+            self._tiles.button(index).setChecked(card.name == self._speaker)
         self._tiles.setExclusive(True)
         if self._manner.text() != draft.instruct:
             self._manner.setText(draft.instruct)
@@ -246,6 +245,12 @@ class SpeakersTab(QWidget):
     def _use_manner(self, words: str) -> None:
         self._manner.setText(words)
         self._on_manner(words)
+
+    @property
+    def _speaker(self) -> str:
+        """The chosen speaker, the first one while nobody has chosen."""
+        chosen = self._studio.session.draft(TAB).speaker
+        return chosen or (self._cards[0].name if self._cards else "")
 
     def _is_known(self, speaker: str) -> bool:
         return any(card.name == speaker for card in self._cards)

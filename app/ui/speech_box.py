@@ -23,10 +23,9 @@ from app.studio.speech_state import SpeechPhase
 from app.studio.studio import TAB_FAMILIES, TABS, Studio
 from app.ui.banner import Severity
 from app.ui.controls import main_button
-from app.ui.family_gate import NAMES
 from app.ui.icons import icon
 from app.ui.metrics import GAP
-from app.ui.model_words import short_name
+from app.ui.model_words import FAMILY_NAMES, short_name
 from app.ui.shortcuts import key_text, shortcut
 from app.ui.speech_hint import SpeechHint
 from app.ui.tab_names import TAB_TITLES
@@ -104,7 +103,7 @@ class SpeechBox(QWidget):
         elif offered is None:
             looking = self._studio.models.found is None
             why = "which is being looked for" if looking else "and none is on this computer yet"
-            self.tell(f"This needs a {NAMES[family]} model, {why}.")
+            self.tell(f"This needs a {FAMILY_NAMES[family]} model, {why}.")
         else:
             key = key_text(shortcut("speak").keys[0])
             self._offered = offered

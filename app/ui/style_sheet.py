@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from string import Template
 
+from app.core.resources import resource_path
 from app.ui.colours import Colours
 from app.ui.metrics import CONTROL, GAP, RADIUS, TIGHT
-from app.ui.resources import resource_path
 
 # Properties that widgets set to be drawn specially:
 #   kind = "main" | "danger" | "quiet" | "chip" | "tile"   on buttons

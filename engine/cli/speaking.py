@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from engine.cli.console import Console, readable_bytes
 from engine.cli.running import interruptible
 from engine.errors import Cancelled, ModelFileError
-from engine.families import Engine, ModelPair, describe_file, is_codec, open_engine
+from engine.families import Engine, ModelPair, codec_name, describe_file, open_engine
 from engine.types import AudioChunk, Codes, Ending, ModelDescription, Probe, Samples, SpeechRequest
 
 
@@ -61,10 +61,16 @@ def describe_pair(pair: ModelPair) -> ModelDescription:
             f"{pair.talker} is a tokenizer; did you swap --model and --codec?",
             "The talker is the other file, qwen-talker-*.gguf.",
         )
-    if not is_codec(pair.codec):
+    name = codec_name(pair.codec)
+    if name is None:
         raise ModelFileError(
             f"{pair.codec} is no audio tokenizer.",
             "Choose a qwen-tokenizer-*.gguf file; the talker is the other one.",
+        )
+    if name != description.codec_name:
+        raise ModelFileError(
+            f"{pair.codec} is not the tokenizer whose codes {pair.talker} speaks.",
+            "Choose the two files that belong together.",
         )
     return description
 

@@ -9,7 +9,8 @@ from types import MappingProxyType
 from engine.errors import ModelFileError
 from engine.gguf.reader import GgufFile
 from engine.nn.heads import Heads
-from engine.types import Family
+from engine.qwen3tts.codec.metadata import read_codec_name
+from engine.types import DEMO_SIZE, Family
 
 ARCHITECTURE = "qwen3-tts"
 RESERVED_CODES = 1024  # ids at the end of the codec vocabulary that are never spoken, but for EOS
@@ -63,6 +64,7 @@ class TalkerConfig:
     talker: StackConfig
     predictor: StackConfig
     codebooks: int
+    codec_name: str  # of the tokenizer whose codes it speaks, "" for the official one
     text_vocabulary: int
     text_width: int
     context: int  # longest prompt + speech, in positions
@@ -75,7 +77,7 @@ class TalkerConfig:
     @property
     def ignores_instruct(self) -> bool:
         """The official wrapper drops the instruct of the small custom-voice model."""
-        return self.family is Family.CUSTOM_VOICE and "0b6" in self.size
+        return self.family is Family.CUSTOM_VOICE and ("0b6" in self.size or self.size == DEMO_SIZE)
 
 
 def read_talker_config(file: GgufFile) -> TalkerConfig:
@@ -104,6 +106,7 @@ def read_talker_config(file: GgufFile) -> TalkerConfig:
         talker=_stack(file, "qwen3-tts.talker"),
         predictor=_stack(file, "qwen3-tts.code_pred"),
         codebooks=_positive(file, "qwen3-tts.num_code_groups"),
+        codec_name=read_codec_name(file),
         text_vocabulary=_positive(file, "qwen3-tts.talker.text_vocab_size"),
         text_width=_positive(file, "qwen3-tts.talker.text_hidden_size"),
         context=_positive(file, "qwen3-tts.talker.context_length"),

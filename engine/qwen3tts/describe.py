@@ -30,6 +30,7 @@ def describe_talker(file: GgufFile) -> ModelDescription:
         speakers=tuple(config.speakers),
         dialects=dict(config.dialects),
         codebooks=config.codebooks,
+        codec_name=config.codec_name,
         codebook_size=config.predictor.vocabulary,
         ignores_instruct=config.ignores_instruct,
     )

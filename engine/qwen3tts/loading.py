@@ -21,6 +21,7 @@ from engine.runtime import Runtime
 from engine.text.bpe import BytePairTokenizer
 from engine.types import CancelToken, Progress, Sampling, StackSampling
 
+_PAIR_HINT = "Choose a talker and a tokenizer that belong together."
 SPEAKER_ENCODER = "spk_enc."  # turns recordings into voices; not needed to speak
 
 
@@ -94,7 +95,12 @@ def _check_pair(talker_file: GgufFile, config: TalkerConfig, codec: DecoderConfi
             f"{talker_file.path} speaks {config.codebooks} codebooks of "
             f"{config.predictor.vocabulary} codes; the tokenizer file has {codec.codebooks} of "
             f"{codec.codebook_size}.",
-            "Choose a talker and a tokenizer that belong together.",
+            _PAIR_HINT,
+        )
+    if config.codec_name != codec.codec_name:
+        raise ModelFileError(
+            f"{talker_file.path} speaks the codes of another tokenizer than the one chosen.",
+            _PAIR_HINT,
         )
 
 

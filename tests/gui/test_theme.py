@@ -19,12 +19,12 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
+from app.core.resources import resource, resource_path
 from app.core.settings import Theme
 from app.ui.colours import DARK, LIGHT, Colours, blend, contrast
 from app.ui.controls import decimal_box, main_button, number_box, tool_button
 from app.ui.icons import APPLICATION_SIZES, application_icon, icon, icon_pixmap
 from app.ui.metrics import CONTROL
-from app.ui.resources import resource, resource_path
 from app.ui.style_sheet import style_sheet
 from app.ui.theme import Appearance
 

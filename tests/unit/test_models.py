@@ -150,7 +150,7 @@ def test_a_folder_that_may_not_be_read_hides_no_other(
         return list_folder(folder)
 
     monkeypatch.setattr(Path, "iterdir", refuse)
-    found, problems = look_into([closed, opened, opened])
+    found, problems = look_into([closed, opened, opened], tmp_path / "no-demo")
     assert found.folders == (closed, opened)
     assert [talker.path for talker in found.talkers] == [opened / BASE]
     assert [str(closed) in problem.message for problem in problems] == [True]

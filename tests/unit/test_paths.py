@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from pathlib import Path
 
 import platformdirs
@@ -13,7 +12,7 @@ from app.core.paths import studio_paths
 
 def test_home_moves_everything(studio_home: Path, tmp_path: Path) -> None:
     paths = studio_paths()
-    assert astuple(paths) == tuple(
+    assert (paths.config, paths.data, paths.log, paths.cache) == tuple(
         studio_home / name for name in ("config", "data", "log", "cache")
     )
     assert (paths.models, paths.voices, paths.sessions) == tuple(

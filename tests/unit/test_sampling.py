@@ -28,6 +28,7 @@ CONFIG = TalkerConfig(
     talker=STACK,
     predictor=replace(STACK, vocabulary=SPOKEN),
     codebooks=16,
+    codec_name="",
     text_vocabulary=10,
     text_width=4,
     context=100,

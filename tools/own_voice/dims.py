@@ -35,6 +35,6 @@ TALKER = TalkerDims(
     text_width=128,
     codec_vocabulary=CODEBOOK + 1024,
     codebook_size=CODEBOOK,
-    talker_context=2048,
+    talker_context=4096,
     predictor_context=64,
 )

@@ -41,19 +41,21 @@ from tools.own_voice.teacher_voices import SHIPPED_NAMES, SPEAKER_IDS
 from tools.own_voice.train_talker import TalkerLearner, load_talker
 from tools.own_voice.vocabulary import SmallVocabulary
 
-NAME = "Studio demonstration voice"
+NAME = "Demonstration voice"
+CODEC_NAME = ("studio.codec_name", "demonstration")
+"""Tells talker and tokenizer that they belong together."""
+
 SAMPLING = {
     "generation.temperature": 0.3,
     "generation.repetition_penalty": 1.0,
     "generation.top_k": 20,
     "generation.subtalker_do_sample": False,
-    "generation.max_new_tokens": 300,
 }
 """What the small talkers recommend: a warm draw stumbles."""
 
 
-FOR_ZEROS = (TensorType.Q2_K, TensorType.Q4_0, TensorType.F16)
-"""Types in which zero bytes are zeros, the smallest first."""
+FOR_ZEROS = (TensorType.Q4_K, TensorType.Q4_0, TensorType.F16)
+"""Types in which zero bytes are zeros, the smallest first of those that the native step reads."""
 
 
 def codec_values(codec: SmallCodec, dims: CodecDims, spoken_books: int) -> dict[str, Tensor]:
@@ -138,7 +140,7 @@ def replaced(metadata: Metadata, changes: dict[str, Value]) -> Metadata:
 
 
 def small_codec_metadata(dims: CodecDims, variant: Variant) -> Metadata:
-    return replaced(
+    metadata = replaced(
         codec_metadata(dims, variant),
         {
             "general.name": NAME,
@@ -146,11 +148,12 @@ def small_codec_metadata(dims: CodecDims, variant: Variant) -> Metadata:
             "qwen3-tts-tokenizer.encoder.num_quantizers": dims.codebooks,
         },
     )
+    return [*metadata, CODEC_NAME]
 
 
 def small_talker_metadata(dims: TalkerDims, variant: Variant) -> Metadata:
     names = {name: SPEAKER_IDS[voice] for voice, name in SHIPPED_NAMES.items()}
-    return replaced(
+    metadata = replaced(
         talker_metadata(Size.SMALL, Family.CUSTOM_VOICE, dims, variant, SmallVocabulary()),
         {
             "general.name": NAME,
@@ -163,6 +166,7 @@ def small_talker_metadata(dims: TalkerDims, variant: Variant) -> Metadata:
             **SAMPLING,
         },
     )
+    return [*metadata, CODEC_NAME]
 
 
 def export_codec(work: Path, target: Path, spoken_books: int, variant: Variant) -> None:

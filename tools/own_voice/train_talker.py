@@ -24,7 +24,7 @@ from engine.gguf.layout import TalkerDims
 from tools.own_voice.alignment import spoken_characters
 from tools.own_voice.dims import TALKER
 from tools.own_voice.prompts import CODEC, NO_CODE, TEXT_PAD, SpokenPrompt, spoken_prompt
-from tools.own_voice.speech_data import FRAME, LABELS, PHONEMES, read_shard, shards_of
+from tools.own_voice.speech_data import FRAME, LABELS, PHONEMES, Clip, read_shard, shards_of
 from tools.own_voice.speech_data import RATE as RATE_OF_SOUND
 from tools.own_voice.talker import SmallSpeaker
 from tools.own_voice.teacher_voices import SPEAKER_IDS, Manner, describe
@@ -39,8 +39,9 @@ HISTORY_DROPPED = 0.25  # frames that the talker does not see while it learns
 PREDICTED_FRAMES = 400  # per step, for the code predictor
 WITHOUT_LANGUAGE = 0.2
 EVERY = 250
+ENCODED_TOGETHER = 16  # clips
 ROUND = 6000  # sentences between two looks for new shards
-FIRST_SHARDS, NEW_SHARDS = 40, 16  # encoded at the first look, and at every later one
+FIRST_SHARDS, NEW_SHARDS = 24, 12  # encoded at the first look, and at every later one
 SHARES = (
     ("audio-flite", "slt-[0-9]*", 0.42),
     ("audio-flite", "slt-deep-*", 0.12),
@@ -65,14 +66,29 @@ class Sentence:
     places: Tensor | None  # [T, 2], first and last character that a frame may speak
 
 
+def encode_all(learner: CodeLearner, clips: list[Clip]) -> list[Tensor]:
+    """The codes [T, SPOKEN_BOOKS] of every clip; what fills up a batch comes after the sound."""
+    order = sorted(range(len(clips)), key=lambda at: clips[at].frames)
+    codes: dict[int, Tensor] = {}
+    for first in range(0, len(order), ENCODED_TOGETHER):
+        part = order[first : first + ENCODED_TOGETHER]
+        samples = torch.zeros(len(part), max(clips[at].frames for at in part) * FRAME)
+        for lane, at in enumerate(part):
+            padded = clips[at].padded()
+            samples[lane, : len(padded)] = torch.from_numpy(padded)
+        for at, found in zip(part, encode(learner, samples), strict=True):
+            codes[at] = found[: clips[at].frames].clone()
+    return [codes[at] for at in range(len(clips))]
+
+
 def read_coded(work: Path, folder: str, file: Path, learner: CodeLearner) -> list[Sentence]:
     """The sentences of a shard, encoded now or before."""
     kept = work / f"coded-{fingerprint(learner.codec):.3f}" / folder / f"{file.stem}.pt"
     if not kept.exists():
         kept.parent.mkdir(exist_ok=True, parents=True)
         rows = []
-        for clip in read_shard(file):
-            codes = encode(learner, torch.from_numpy(clip.padded())[None])[0]
+        clips = read_shard(file)
+        for clip, codes in zip(clips, encode_all(learner, clips), strict=True):
             places = spoken_characters(clip)
             rows.append(
                 (
@@ -101,7 +117,9 @@ class CodedFolder:
 
     def update(self, most: int = 1000) -> None:
         files = [f for f in shards_of(self._work / self._folder) if f.match(f"{self._pattern}.npz")]
-        for file in [file for file in files if file not in self._read][:most]:
+        new = [file for file in files if file not in self._read]
+        random.Random(0).shuffle(new)  # drills are all in the last ones
+        for file in new[:most]:
             self.sentences += read_coded(self._work, self._folder, file, self._learner)
             self._read.add(file)
 

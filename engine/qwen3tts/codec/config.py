@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from engine.gguf.reader import GgufFile
-from engine.qwen3tts.codec.metadata import TokenizerMetadata
+from engine.qwen3tts.codec.metadata import TokenizerMetadata, read_codec_name
 
 LARGEST_WINDOW = 4096  # positions; a state keeps keys and values for all of them
 LONGEST_FRAME = 1 << 16  # samples
@@ -17,6 +17,7 @@ class DecoderConfig:
     """From codes to sound."""
 
     sample_rate: int
+    codec_name: str  # as in the talkers that speak its codes, "" for the official one
     codebooks: int
     codebook_size: int
     code_width: int  # after the output projections
@@ -44,6 +45,7 @@ def read_decoder_config(file: GgufFile) -> DecoderConfig:
     metadata = TokenizerMetadata(file)
     config = DecoderConfig(
         sample_rate=metadata.positive("output_sample_rate"),
+        codec_name=read_codec_name(file),
         codebooks=metadata.positive("decoder.num_quantizers"),
         codebook_size=metadata.positive("decoder.codebook_size"),
         code_width=metadata.positive("decoder.codebook_dim"),

@@ -11,6 +11,11 @@ MOST_FACTORS = 16
 SHOWN_CHARACTERS = 40  # of a value in a message
 
 
+def read_codec_name(file: GgufFile) -> str:
+    """What a talker and the tokenizer whose codes it speaks both say, "" in official ones."""
+    return file.string("studio.codec_name", default="")
+
+
 class TokenizerMetadata:
     """The metadata of an audio tokenizer; every method raises ModelFileError naming the key."""
 
