@@ -10,6 +10,7 @@ steps, with a running mean of the weights, and goes on from it.
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from dataclasses import dataclass
@@ -99,7 +100,9 @@ def read_coded(work: Path, folder: str, file: Path, learner: CodeLearner) -> lis
                     None if places is None else torch.from_numpy(places).to(torch.int16),
                 )
             )
-        torch.save(rows, kept)
+        partial = kept.with_suffix(f".partial{os.getpid()}")  # others may be at it as well
+        torch.save(rows, partial)
+        os.replace(partial, kept)
     return [
         Sentence(text, voice, codes.long(), labels.long(), None if at is None else at.long())
         for text, voice, codes, labels, at in torch.load(kept)
