@@ -134,11 +134,7 @@ class Runtime:
 
     def wave_runner(self, layers: Iterable[WaveLayer]) -> StreamingLayer:
         """What runs a chain of convolutions; each is asked for when it is needed, and only once."""
-        if self.native is None:
-            return EagerWaves(layers)
-        reason = unfit_waves(self.native)
-        if reason:
-            _log.info("Convolutions run in float32: %s.", reason)
+        if self.native is None or unfit_waves(self.native.library):
             return EagerWaves(layers)
         return NativeWaves(layers, self.native)
 

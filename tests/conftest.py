@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from engine.families import ModelPair
+
 collect_ignore = ["unit/test_studio_script.py"] if sys.platform == "win32" else []
 
 
@@ -30,6 +32,14 @@ def studio_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("STUDIO_HOME", str(home))
     monkeypatch.setattr("app.core.paths.demo_folder", lambda: tmp_path / "no-demo")
     return home
+
+
+@pytest.fixture
+def demo_voice(studio_home: Path, monkeypatch: pytest.MonkeyPatch) -> ModelPair:
+    """The demonstration voice, which the studio finds then."""
+    folder = Path(__file__).parents[1] / "resources" / "demo"
+    monkeypatch.setattr("app.core.paths.demo_folder", lambda: folder)
+    return ModelPair(folder / "demo-talker-Q8_0.gguf", folder / "demo-tokenizer-F16.gguf")
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from engine.cli.running import DONE
 from engine.plain_text import one_line
 
 if TYPE_CHECKING:
+    from engine.native.library import Library
     from engine.runtime import Runtime
 
 
@@ -60,9 +61,20 @@ def find_facts(home: Path | None, extra: tuple[Path, ...]) -> dict[str, str]:
         "torch products": by_torch.reason + (" Not used: the native step is." if native else ""),
         "quantised models": f"run from {weights}",
         "other models": f"run in {runtime.precision}, by torch",
+        "sound": _sound_fact(found.library if native else None),
         "model folders": ", ".join(str(folder) for folder in models.folders),
         "installed": f"talkers: {len(models.talkers)}, tokenizers: {len(models.codecs)}",
     }
+
+
+def _sound_fact(library: Library | None) -> str:
+    """How the codec's convolutions run for quantised models."""
+    from engine.native.waves import unfit_waves
+
+    reason = "" if library is None else unfit_waves(library)
+    if library is None or reason:
+        return f"convolutions by torch, in 32-bit floats{f': {reason}' if reason else ''}"
+    return "convolutions of quantised models in 16-bit integers, natively"
 
 
 def _graphs_fact(runtime: Runtime) -> str:

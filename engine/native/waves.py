@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from engine.native.context import NativeContext
+from engine.native.library import Library
 from engine.native.structures import Convolution
 from engine.nn.conv import CausalConvTranspose1d, SnakeBeta
 from engine.nn.waves import WaveConvolution, WaveLayer
@@ -32,11 +33,11 @@ class WavePast:
         return WavePast(self.past.index_select(0, rows))
 
 
-def unfit_waves(context: NativeContext) -> str:
+def unfit_waves(library: Library) -> str:
     """Why convolutions are better not run natively, or nothing."""
-    if context.calls.step_fast_waves():
+    if library.calls.step_fast_waves():
         return ""
-    return f"{context.library.name} has no fast products of 16 bits"
+    return f"{library.name} has no fast products of 16 bits"
 
 
 class NativeWaves(nn.Module):

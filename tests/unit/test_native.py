@@ -42,6 +42,7 @@ from engine.native.library import FoundLibrary, Library, find_library, supported
 from engine.native.packed import GROUP_ROWS, READ_TYPES, PackedLinear, PackedMatrix
 from engine.native.stack import NativeStack
 from engine.native.structures import Q4, Q8, Drawing
+from engine.native.waves import unfit_waves
 from engine.nn.halves import find_halves
 from engine.qwen3tts.codec.decoder import build_codec_decoder
 from engine.qwen3tts.engine import ModelParts, Qwen3TtsEngine
@@ -600,7 +601,7 @@ def test_layers_that_do_not_fit_stay_with_torch(
 def test_the_decoder_loses_nothing_by_packing_matrices(
     libraries: list[Library], data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.runtime.unfit_waves", lambda context: "they are not looked at here")
+    monkeypatch.setattr("engine.runtime.unfit_waves", lambda library: "they are not looked at here")
     path = tmp_path / "codec.gguf"
     quantize_file(data / CODEC, path, Variant.Q8_0)
     sounds = []
@@ -628,6 +629,7 @@ def test_the_doctor_says_what_runs_and_why(
     assert ("natively" in facts["quantised models"]) == (
         bool(libraries) and facts["device"] == "cpu"
     )
+    assert ("natively" in facts["sound"]) == any(not unfit_waves(one) for one in libraries[:1])
     monkeypatch.setattr(
         "engine.native.library.find_library", lambda: FoundLibrary(None, "None here.")
     )

