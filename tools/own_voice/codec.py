@@ -170,20 +170,28 @@ class WaveformEncoder(nn.Module):
         )
         self._head_width = inner.head_width
 
-    def forward(self, samples: Tensor) -> Tensor:
+    def features(self, samples: Tensor) -> Tensor:
+        """What the convolutions find, before the blocks: [B, n] -> [B, 2 * frames, width]."""
         convs = list(self.conv.values())
         x = convs[0](samples[:, None])
         for conv, residual in zip(convs[1:-1], self.res.values(), strict=True):
             narrow, back = cast(nn.ModuleDict, cast(nn.ModuleDict, residual)["blk"]).values()
             x = x + back(F.elu(narrow(F.elu(x))))
             x = conv(F.elu(x))
-        x = convs[-1](F.elu(x)).transpose(1, 2)
+        found: Tensor = convs[-1](F.elu(x)).transpose(1, 2)
+        return found
+
+    def mixed(self, x: Tensor) -> Tensor:
+        """Features [B, 2 * frames, width] -> latents [B, width, frames]."""
         length = x.shape[1]
         angles = rotary(torch.arange(length), self._head_width, ROPE_BASE)
         for block in self.blk:
             x = block(x, angles, past_mask(length, None))
         latent: Tensor = self.downsample(x.transpose(1, 2))
         return latent
+
+    def forward(self, samples: Tensor) -> Tensor:
+        return self.mixed(self.features(samples))
 
 
 class PreTransformer(nn.Module):

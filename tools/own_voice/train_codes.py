@@ -57,7 +57,8 @@ class MelEncoder(nn.Module):
         self.frames = CausalConv(width, width, 4, stride=2, bias=False)
         self._head_width = dims.head_width
 
-    def forward(self, samples: Tensor) -> Tensor:  # [B, n] -> [B, width, n / 1920]
+    def features(self, samples: Tensor) -> Tensor:
+        """What the convolutions find, before the blocks: [B, n] -> [B, 2 * n / 1920, width]."""
         with torch.no_grad():
             coarse, fine = self._coarse(samples), self._fine(samples)
             pairs = torch.cat((fine[..., 0::2], fine[..., 1::2]), dim=1)
@@ -65,7 +66,12 @@ class MelEncoder(nn.Module):
         with torch.autocast("cpu", torch.bfloat16):
             x = F.gelu(self.start(spectra))
             x = F.gelu(self.middle(x))
-            x = self.end(x).transpose(1, 2)
+            found: Tensor = self.end(x).transpose(1, 2)
+        return found
+
+    def forward(self, samples: Tensor) -> Tensor:  # [B, n] -> [B, width, n / 1920]
+        x = self.features(samples)
+        with torch.autocast("cpu", torch.bfloat16):
             length = x.shape[1]
             angles = rotary(torch.arange(length), self._head_width, 10_000.0)
             for block in self.blocks:

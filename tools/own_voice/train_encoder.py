@@ -2,8 +2,9 @@
 
     python -m tools.own_voice.train_encoder WORK_DIR --minutes 60
 
-It is taught the rows that the mel encoder sends to the codebooks. Starts from `codes.pt`; writes
-`encoder.pt` every 200 steps and goes on from it.
+Its blocks begin as those of the mel encoder; its convolutions are taught to find what that one's
+do, and the whole the rows that go to the codebooks. Starts from `codes.pt`; writes `encoder.pt`
+every 200 steps and goes on from it.
 """
 
 from __future__ import annotations
@@ -31,18 +32,28 @@ def both_rows(codec: SmallCodec, latent: Tensor) -> Tensor:
     return torch.cat([part.rows(latent) for part in (codec.semantic, codec.acoustic)], dim=-1)
 
 
-def apart(learner: CodeLearner, samples: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean squared distance of the rows, and the share of equal first codes."""
+def begin_alike(learner: CodeLearner) -> None:
+    """Give the waveform encoder what it has in common with the mel encoder."""
+    encoder, model = learner.codec.tok_enc, learner.mel_encoder
+    encoder.blk.load_state_dict(model.blocks.state_dict())
+    encoder.downsample.load_state_dict(model.frames.state_dict())
+
+
+def apart(learner: CodeLearner, samples: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Mean squared distances of features and of rows, and the share of equal first codes."""
     codec = learner.codec
     with torch.no_grad():
+        right = learner.mel_encoder.features(samples).float()
         wanted = both_rows(codec, learner.mel_encoder(samples))
     with torch.autocast("cpu", torch.bfloat16):
-        latent = codec.tok_enc(samples)
+        found = codec.tok_enc.features(samples)
+        latent = codec.tok_enc.mixed(found)
+    features = (found.float() - right).square().mean() / right.square().mean()
     rows = both_rows(codec, latent.float())
     width = rows.shape[-1] // 2
     with torch.no_grad():
         same = codec.semantic.codes(rows[..., :width]) == codec.semantic.codes(wanted[..., :width])
-    return (rows - wanted).square().mean(), same.float().mean()
+    return features, (rows - wanted).square().mean(), same.float().mean()
 
 
 def main() -> None:
@@ -55,19 +66,21 @@ def main() -> None:
     run, total = Run(given.work / "encoder.pt", given.minutes, optimizer), 0.0
     if run.kept is not None:
         encoder.load_state_dict(run.kept["encoder"])
+    else:
+        begin_alike(learner)
     for _ in run:
-        loss, _ = apart(learner, crops.batch(LANES)[0])
-        run.learn(loss)
+        features, loss, _ = apart(learner, crops.batch(LANES)[0])
+        run.learn(features + loss)
         total += loss.item() / EVERY
         if run.step % EVERY == 0:
             with torch.no_grad():
                 found = [apart(learner, test) for test in tests]
-            distance, same = (
-                float(torch.stack([pair[place] for pair in found]).mean()) for place in (0, 1)
+            features, distance, same = (
+                torch.stack([one[place] for one in found]).mean() for place in range(3)
             )
             print(
-                f"step {run.step} ({run.seconds:.0f} s): {total:.4f}, held out {distance:.4f}, "
-                f"{100 * same:.1f} % of the first codes equal",
+                f"step {run.step} ({run.seconds:.0f} s): {total:.4f}, held out {distance:.4f} "
+                f"(features {features:.4f}), {100 * same:.1f} % of the first codes equal",
                 flush=True,
             )
             total = 0.0
