@@ -73,7 +73,8 @@ def main() -> None:
                 found = foretell(learner, [sentences[at] for at in part], books)
                 told.update(zip(part, found, strict=True))
             kept.parent.mkdir(exist_ok=True, parents=True)
-            torch.save([told[at].to(torch.int16) for at in range(len(sentences))], kept)
+            codes_told = [told[at].to(torch.int16) for at in range(len(sentences))]
+            torch.save({"books": books, "codes": codes_told}, kept)
         print(f"{folder}/{pattern}: {len(files)} shards", flush=True)
 
 

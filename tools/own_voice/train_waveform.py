@@ -39,7 +39,7 @@ SKIPPED = 1  # the first of them: its convolutions saw zeros
 RESOLUTIONS = ((2048, 480), (1024, 240), (512, 120), (256, 60), (128, 30))
 RATE, FRONT_RATE = 1.5e-3, 2e-4
 LATENTS = 4  # per frame
-BOOKS = (2, SPOKEN_BOOKS, SPOKEN_BOOKS)  # that are decoded, in turns
+BOOKS = (2, 2, SPOKEN_BOOKS)  # that are decoded, in turns
 TOLD, TRUE_CODES = 0.8, 0.4  # share of the batches with the talker's choices; of true codes there
 
 
@@ -97,12 +97,15 @@ class ToldClips:
         name = f"{fingerprint(learner.codec):.3f}"
         self._clips: list[ToldClip] = []
         self._draw = random.Random()
+        self.books = SPOKEN_BOOKS  # that the talker speaks
         for file in sorted((work / f"told-{name}").glob("*/*.pt")):
             where = Path(file.parent.name, file.stem)
+            kept = torch.load(file)
+            self.books = int(kept["books"])
             rows = zip(
                 read_shard((work / where).with_suffix(".npz")),
                 torch.load((work / f"coded-{name}" / where).with_suffix(".pt")),
-                torch.load(file),
+                kept["codes"],
                 strict=True,
             )
             self._clips += [ToldClip(clip.samples, row[2], told) for clip, row, told in rows]
@@ -156,12 +159,13 @@ def main() -> None:
         codec.load_state_dict(kept, strict=False)
     told = ToldClips(given.work, learner) if given.told else None
     for _ in run:
+        books = draw.choice(BOOKS)
         if told is not None and draw.random() < TOLD:
-            samples, codes = told.batch(LANES)
+            (samples, codes), books = told.batch(LANES), told.books
         else:
             samples, _ = crops.batch(LANES)
             codes = encode(learner, samples)
-        first, books = draw.randint(0, FRAMES - HEARD), draw.choice(BOOKS)
+        first = draw.randint(0, FRAMES - HEARD)
         loss = loss_of(*excerpt(codec, codes, samples, first, books))
         run.learn(loss)
         total += loss.item() / EVERY
