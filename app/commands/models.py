@@ -6,7 +6,16 @@ import json
 from pathlib import Path
 
 from app.commands.say import model_folders
-from app.core.models import EXAMPLES, FoundModels, find_models, is_demo, misplaced, where_to_get
+from app.core.models import (
+    EXAMPLES,
+    FoundModels,
+    about_demo,
+    best_codec,
+    find_models,
+    is_demo,
+    misplaced,
+    where_to_get,
+)
 from app.core.paths import studio_paths
 from engine.cli.console import readable_bytes
 from engine.cli.running import DONE
@@ -44,17 +53,12 @@ def list_models(home: Path | None, extra: tuple[Path, ...], *, as_json: bool) ->
         print(one_line(f"unusable: {file.error}"))
     folders = " or ".join(str(folder) for folder in found.folders)
     large = [talker for talker in found.talkers if not is_demo(talker)]
-    if large and found.codecs:
+    if any(best_codec(found.codecs, talker) is not None for talker in large):
         print(one_line(f"Models belong in {folders}."))
     elif found.talkers and not large:
-        print(
-            one_line(
-                f"That is the demonstration voice: small, English only. The large models belong in "
-                f"{folders}, for example {EXAMPLES}. {where_to_get(found.folders)}"
-            )
-        )
+        print(one_line(about_demo(found.folders)))
     else:
-        missing = "tokenizer" if found.talkers else "talker"
+        missing = "tokenizer" if large else "talker"
         elsewhere = misplaced(found.folders)
         print(
             one_line(

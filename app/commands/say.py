@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 from app.commands.voices import voice_sources
-from app.core.models import choose_pair, find_models, is_demo, where_to_get
+from app.core.models import about_demo, choose_pair, find_models, is_demo
 from app.core.paths import StudioPaths, studio_paths
 from engine.cli.console import Console
 from engine.cli.options import SamplingChanges, SpeechOptions, choose_device, choose_seeds
@@ -126,19 +126,16 @@ def say(arguments: SayArguments, console: Console) -> int:
     if arguments.text is not None and not arguments.text.strip():
         raise RequestError("There is no text to speak.", "Type at least one word.")
     paths = studio_paths(arguments.home)
+    found = find_models(model_folders(paths, arguments.folders), paths.demo)
     pair = choose_pair(
-        find_models(model_folders(paths, arguments.folders), paths.demo),
+        found,
         _families(arguments),
         arguments.model,
         arguments.codec,
     )
     description = describe_pair(pair)
-    if is_demo(description):
-        folder = paths.models
-        console.say(
-            "This is the demonstration voice: small, English only. The large models belong in "
-            f"{folder}. {where_to_get((folder,))}"
-        )
+    if all(is_demo(talker) for talker in (description, *found.talkers)):
+        console.say(about_demo(found.folders))
     check_output(output, (pair.talker, pair.codec))
     speaker = _speaker(arguments, description, console)
     sources = VoiceSources()

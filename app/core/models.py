@@ -82,14 +82,16 @@ def find_models(folders: Iterable[Path], demo: Path | None = None) -> FoundModel
     talkers: list[ModelDescription] = []
     codecs: list[FoundCodec] = []
     unusable: list[UnusableFile] = []
-    searched = folders if demo is None else (*folders, demo)
+    searched = folders if demo is None else dict.fromkeys((*folders, demo))
     for path in (path for folder in searched for path in _model_files(folder)):
         try:
             description = describe_file(path)
             if description is not None:
                 talkers.append(description)
             else:
-                codecs.append(FoundCodec(path, path.stat().st_size, codec_name(path) or ""))
+                name = codec_name(path)
+                assert name is not None, "what is no talker and opens is a tokenizer"
+                codecs.append(FoundCodec(path, path.stat().st_size, name))
         except ModelFileError as error:
             unusable.append(UnusableFile(path, error))
     return FoundModels(folders, tuple(talkers), tuple(codecs), tuple(unusable))
@@ -102,7 +104,7 @@ def look_into(
     folders = tuple(folders)
     looks: list[FoundModels] = []
     problems: list[ModelFileError] = []
-    for folder in dict.fromkeys((*folders, demo)):
+    for folder in dict.fromkeys(folder.absolute() for folder in (*folders, demo)):
         try:
             looks.append(find_models([folder]))
         except ModelFileError as error:
@@ -119,6 +121,18 @@ def look_into(
 def is_demo(talker: ModelDescription) -> bool:
     """Whether it is the small voice that comes with the studio, and no large model."""
     return talker.size == DEMO_SIZE
+
+
+def about_demo(folders: Sequence[Path]) -> str:
+    """What the demonstration voice is, and how to get more than it.
+
+    Raises ModelFileError if a folder may not be listed.
+    """
+    return (
+        "This is the demonstration voice: small, English only. "
+        f"{misplaced(folders)}The large models belong in {folders[0]}, for example {EXAMPLES}. "
+        f"{where_to_get(folders)}"
+    )
 
 
 def voice_makers(talkers: Iterable[ModelDescription]) -> tuple[Path, ...]:
@@ -149,7 +163,7 @@ def choose_pair(
 
 
 def best_codec(codecs: Iterable[FoundCodec], talker: ModelDescription) -> Path | None:
-    """The tokenizer for a talker: one in its folder goes first, then the largest."""
+    """The tokenizer that fits a talker: one in its folder goes first, then the largest."""
     home = talker.path.absolute().parent
 
     def order(codec: FoundCodec) -> tuple[bool, int, str]:
@@ -196,8 +210,9 @@ def _choose_talker(found: FoundModels, families: Sequence[Family]) -> Path:
         return is_demo(talker), place, -talker.width, -talker.file_bytes, talker.path.name
 
     usable = [talker for talker in found.talkers if talker.family in families]
+    ready = [talker for talker in usable if best_codec(found.codecs, talker) is not None]
     if usable:
-        return min(usable, key=order).path
+        return min(ready or usable, key=order).path
     if all(is_demo(talker) for talker in found.talkers):
         raise ModelFileError(
             f"There is no talker in {_names(found.folders)}{_unusable(found)}.",

@@ -25,6 +25,7 @@ from engine import (
     ModelDescription,
     ModelFileError,
     ModelPair,
+    codec_name,
     describe_file,
     describe_model,
 )
@@ -178,8 +179,8 @@ class Models(QObject):
     def open_file(self, path: Path) -> None:
         """Load a talker; pair a tokenizer with the talker at hand, or keep it for the next."""
         self._background.run(
-            lambda: describe_file(path),
-            lambda description: self._on_described(path, description),
+            lambda: (describe_file(path), codec_name(path)),
+            lambda told: self._on_described(path, *told),
             self.problem.emit,
         )
 
@@ -284,12 +285,16 @@ class Models(QObject):
         for call in waiting:
             call(found)
 
-    def _on_described(self, path: Path, description: ModelDescription | None) -> None:
+    def _on_described(
+        self, path: Path, description: ModelDescription | None, name: str | None
+    ) -> None:
+        """Load a talker, or a tokenizer called `name` with the talker that wants it."""
         if description is not None:
             self._load_talker(path, description)
             return
-        pair = self._state.pair
-        talker = self._lonely_talker or (None if pair is None else pair.talker)
+        known, pair = self._state.description, self._state.pair
+        fits = pair is not None and known is not None and known.codec_name == name
+        talker = self._lonely_talker or (pair.talker if pair is not None and fits else None)
         if talker is not None:
             self.load(ModelPair(talker, path))
         else:

@@ -65,6 +65,7 @@ class MainWindow(QMainWindow):
         self._studio = studio
         self._appearance = appearance
         self._was_active = False
+        self._may_change_tab = False  # by itself, until somebody does
         self.banner = Banner(self)
         self.keys = WindowActions(self)
         self.dialogs = WindowDialogs(studio, self)
@@ -231,6 +232,7 @@ class MainWindow(QMainWindow):
         if settings.tab in TABS:
             self.tabs.setCurrentIndex(TABS.index(settings.tab))
         else:  # the first start: show what the model that is found can do
+            self._may_change_tab = True
             self._studio.models.changed.connect(self._show_tab_of_model)
 
     # What is shown
@@ -255,6 +257,7 @@ class MainWindow(QMainWindow):
 
     @Slot(int)
     def _on_tab(self, _index: int) -> None:
+        self._may_change_tab = False
         self.settings.show_tab(self.current_tab.tab)
 
     @Slot(object)
@@ -262,11 +265,9 @@ class MainWindow(QMainWindow):
         if state.status is not ModelStatus.LOADED or state.description is None:
             return
         self._studio.models.changed.disconnect(self._show_tab_of_model)
-        if self.tabs.currentIndex() == CLONE and not self.clone.box.text:
-            family = state.description.family
-            self._show_tab(
-                next(TABS.index(tab) for tab, of in TAB_FAMILIES.items() if of is family)
-            )
+        if self._may_change_tab and self.clone.face == SPEAK and not self.clone.box.text:
+            families = [TAB_FAMILIES[tab] for tab in TABS]
+            self._show_tab(families.index(state.description.family))
 
     def _show_tab(self, index: int) -> None:
         self.tabs.setCurrentIndex(index)

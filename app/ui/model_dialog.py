@@ -199,7 +199,6 @@ class ModelDialog(QDialog):
         # A file that is still being written has no right contents yet.
         unready = (file.path for file in found.unusable)
         self._watch.watch((*self._models.folders, *unready))
-        self._show_codecs(found)
         self._show_faults(found)
         self._on_chosen()
 
@@ -216,7 +215,7 @@ class ModelDialog(QDialog):
     def _choose_first(self) -> None:
         pair, family = self._models.state.pair, self._family
         known = self._models.state.description
-        if family is not None and (known is None or known.family is not family):
+        if family is not None and (known is None or known.family is not family or is_demo(known)):
             fitting = self._models.fitting(family)
             if fitting is not None:
                 self._rows.choose(fitting.path)
@@ -228,10 +227,13 @@ class ModelDialog(QDialog):
         loaded = state.status is ModelStatus.LOADED and state.pair is not None
         self._rows.mark_loaded(state.pair.talker if loaded and state.pair is not None else None)
 
-    def _show_codecs(self, found: FoundModels) -> None:
-        talker = self._rows.talker
+    def _show_codecs(self) -> None:
+        """Those that fit the chosen talker."""
+        talker, found = self._rows.talker, self._models.found
+        codecs = () if found is None else found.codecs
+        codecs = tuple(codec for codec in codecs if talker and codec.name == talker.codec_name)
         self._codec.clear()
-        for codec in found.codecs:
+        for codec in codecs:
             label = f"{one_line(codec.path.name)} ({readable_bytes(codec.file_bytes)})"
             self._codec.addItem(label, str(codec.path))  # Qt cannot compare paths
             self._codec.setItemData(
@@ -239,8 +241,8 @@ class ModelDialog(QDialog):
             )
         chosen = None if talker is None else self._models.codec_for(talker.path)
         self._codec.setCurrentIndex(self._codec.findData(str(chosen)) if chosen else -1)
-        self._codec.setEnabled(bool(found.codecs))
-        if not found.codecs:
+        self._codec.setEnabled(bool(codecs))
+        if not codecs:
             self._codec.addItem("None found: qwen-tokenizer-12hz-….gguf (about 0.3 GB) is needed")
             self._codec.setCurrentIndex(0)
 
@@ -273,11 +275,7 @@ class ModelDialog(QDialog):
     def _on_chosen(self) -> None:
         talker = self._rows.talker
         self._detail.setText("" if talker is None else describe(talker))
-        if talker is not None:
-            codec = self._models.codec_for(talker.path)
-            index = self._codec.findData(str(codec)) if codec is not None else -1
-            if index >= 0:
-                self._codec.setCurrentIndex(index)
+        self._show_codecs()
         self._enable()
 
     @Slot()

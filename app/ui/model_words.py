@@ -9,11 +9,13 @@ from app.core.models import is_demo
 from app.studio.models import ModelState
 from engine import Family, ModelDescription
 
-FAMILY_NAMES: Final = {
-    Family.BASE: "Base",
-    Family.CUSTOM_VOICE: "CustomVoice",
-    Family.VOICE_DESIGN: "VoiceDesign",
-}
+FAMILY_NAMES: Final = MappingProxyType(
+    {
+        Family.BASE: "Base",
+        Family.CUSTOM_VOICE: "CustomVoice",
+        Family.VOICE_DESIGN: "VoiceDesign",
+    }
+)
 """What the families are called in the names of the published models."""
 
 DEVICES: Final = MappingProxyType(

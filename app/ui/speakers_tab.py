@@ -74,11 +74,8 @@ class SpeakersTab(QWidget):
             return None
         if not self._gate.is_open:
             self._box.need_model()
-        elif not self._is_known(self._speaker):
-            self._box.tell("Choose a speaker first.")
-        else:
-            return self._request_with(self._speaker)
-        return None
+            return None
+        return self._request_with(self._speaker)
 
     def requests_with_all(self) -> tuple[tuple[TakeRequest, str], ...]:
         """The line in every speaker, with the labels of the takes; empty when something lacks."""
@@ -248,9 +245,7 @@ class SpeakersTab(QWidget):
 
     @property
     def _speaker(self) -> str:
-        """The chosen speaker, the first one while nobody has chosen."""
+        """The chosen speaker, the first one while nobody has chosen one of these."""
         chosen = self._studio.session.draft(TAB).speaker
-        return chosen or (self._cards[0].name if self._cards else "")
-
-    def _is_known(self, speaker: str) -> bool:
-        return any(card.name == speaker for card in self._cards)
+        names = [card.name for card in self._cards]
+        return names[0] if names and chosen not in names else chosen

@@ -13,6 +13,7 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.core.estimates import estimate_speech
+from app.core.models import is_demo
 from app.core.session import Draft
 from app.core.text_files import read_text_file
 from app.core.text_warnings import TextWarning, text_warnings
@@ -108,7 +109,7 @@ class SpeechBox(QWidget):
             key = key_text(shortcut("speak").keys[0])
             self._offered = offered
             self._note.tell(
-                f"This needs the {short_name(offered)} model.",
+                f"This needs the {short_name(offered)}{'' if is_demo(offered) else ' model'}.",
                 button="Load and speak",
                 tip=f"{offered.name}; {key} once more does it too",
             )

@@ -282,8 +282,13 @@ def _check_names(request: SpeechRequest, abilities: _Abilities) -> None:
 
 
 def _language(request: SpeechRequest, config: TalkerConfig) -> int | None:
-    """The codec id of the language; a speaker's dialect replaces auto and Chinese."""
+    """The codec id of the language; a speaker's dialect replaces auto and Chinese.
+
+    A model that knows one language only speaks that.
+    """
     name = _plain_name(request.language)
+    if name == AUTO_LANGUAGE and len(config.languages) == 1:
+        (name,) = config.languages
     if name in (AUTO_LANGUAGE, "chinese"):
         name = config.dialects.get(_plain_name(request.speaker), name)
     return None if name == AUTO_LANGUAGE else config.languages[name]

@@ -15,8 +15,10 @@ import sys
 from pathlib import Path
 from PySide6.QtCore import QTimer
 from app import main
+from app.core import paths
 
 home = Path(sys.argv[1])
+paths.demo_folder = lambda: home / "no-demo"
 sizes = home / "sizes.txt"
 
 class Window(main.MainWindow):

@@ -27,6 +27,9 @@ import sys
 from pathlib import Path
 from PySide6.QtCore import QTimer
 from app import main
+from app.core import paths
+
+paths.demo_folder = lambda: Path(sys.argv[1]) / "no-demo"
 
 class Window(main.MainWindow):
     shown = []

@@ -13,12 +13,21 @@ from app.core.models import (
     FoundCodec,
     FoundModels,
     UnusableFile,
+    best_codec,
     choose_pair,
     find_models,
     look_into,
     voice_makers,
 )
-from engine import Family, ModelDescription, ModelFileError, describe_file, describe_model
+from engine import (
+    DEMO_SIZE,
+    Family,
+    ModelDescription,
+    ModelFileError,
+    ModelPair,
+    describe_file,
+    describe_model,
+)
 
 BASE = "qwen-talker-1.7b-base-F32.gguf"
 CODEC = "qwen-tokenizer-12hz-F32.gguf"
@@ -121,6 +130,24 @@ def test_tokenizers(described: ModelDescription, data: Path) -> None:
         choose_pair(replace(found, codecs=()), PLAIN)
     # beside a talker that was named by its path
     assert choose_pair(found, PLAIN, str(data / BASE)).codec == data / CODEC
+
+
+def test_a_tokenizer_goes_with_the_talkers_that_name_it(described: ModelDescription) -> None:
+    official = FoundCodec(Path("/m/official.gguf"), 9)
+    own = FoundCodec(Path("/m/own.gguf"), 99, "own")
+    demo = replace(
+        described, path=Path("/m/demo.gguf"), size=DEMO_SIZE, codec_name="own", family=Family.BASE
+    )
+    large = replace(described, path=Path("/m/large.gguf"), family=Family.BASE)
+    assert best_codec((own, official), large) == official.path
+    assert best_codec((official, own), demo) == own.path
+    assert best_codec((official,), demo) is None
+    found = FoundModels((Path("/m"),), (large, demo), (own, official), ())
+    assert choose_pair(found, PLAIN).talker == large.path
+    # a large one that has no tokenizer yet leaves the word to the demonstration voice
+    assert choose_pair(replace(found, codecs=(own,)), PLAIN) == ModelPair(demo.path, own.path)
+    with pytest.raises(ModelFileError, match=r"no tokenizer in /m"):
+        choose_pair(replace(found, codecs=(own,)), PLAIN, "large.gguf")
 
 
 def test_nothing_installed_says_what_and_where(described: ModelDescription) -> None:

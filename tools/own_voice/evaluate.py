@@ -82,15 +82,25 @@ class Listener:
         return heard
 
 
+@dataclass(frozen=True)
+class Task:
+    """So many of the everyday sentences, to be read as `request` says."""
+
+    manner: str
+    request: SpeechRequest
+    sentences: int
+
+
 def read_aloud(
-    pair: ModelPair, requests: Sequence[tuple[str, SpeechRequest]], listener: Listener, seed: int
+    pair: ModelPair, tasks: Sequence[Task], listener: Listener, seed: int
 ) -> Iterator[Reading]:
-    """The sentences of EVERYDAY in several manners, as many as the request's text says."""
+    """The sentences of EVERYDAY in several manners."""
     engine = open_engine(pair)
     sampling = dataclasses.replace(engine.default_sampling, max_frames=LONGEST)
-    list(engine.speak(dataclasses.replace(requests[0][1], text="Hello.", seeds=(seed,))))
-    for manner, request in requests:
-        texts = EVERYDAY.read_text().splitlines()[: int(request.text)]
+    list(engine.speak(dataclasses.replace(tasks[0].request, text="Hello.", seeds=(seed,))))
+    for task in tasks:
+        manner, request = task.manner, task.request
+        texts = EVERYDAY.read_text().splitlines()[: task.sentences]
         sounds, ended, took = [], 0, 0.0
         for text in texts:
             started = time.perf_counter()
@@ -107,17 +117,17 @@ def read_aloud(
         yield Reading(manner, heard, ended, seconds, took, sounds)
 
 
-def requests_for(talker: Path, sentences: int) -> list[tuple[str, SpeechRequest]]:
-    """A manner each; the text says how many sentences."""
+def tasks_for(talker: Path, sentences: int) -> list[Task]:
+    """A manner each, and most sentences for the first speaker."""
     description = describe_model(talker)
-    fewer = str(max(1, sentences // 5))
+    fewer = max(2, sentences // 5)
     if description.family is Family.CUSTOM_VOICE:
-        counts = [str(sentences), *[fewer] * (len(description.speakers) - 1)]
+        counts = [sentences, *[fewer] * (len(description.speakers) - 1)]
         return [
-            (name, SpeechRequest(count, language="english", speaker=name))
+            Task(name, SpeechRequest("", speaker=name), count)
             for name, count in zip(description.speakers, counts, strict=True)
         ]
-    return [(words, SpeechRequest(fewer, instruct=words)) for words in INSTRUCTIONS]
+    return [Task(words, SpeechRequest("", instruct=words), fewer) for words in INSTRUCTIONS]
 
 
 def through_codec(codec_file: Path, clips: list[Clip], listener: Listener) -> list[Heard]:
@@ -161,9 +171,9 @@ def main() -> None:
         lines += ["", f"{talker.name}, Whisper tiny, seed {given.seed}:", ""]
         lines += ["| manner | sentences | words wrong | ended | pitch | letters/s | RTF |"]
         lines += ["|---|---|---|---|---|---|---|"]
-        requests = requests_for(talker, given.sentences)
+        tasks = tasks_for(talker, given.sentences)
         readings = []
-        for reading in read_aloud(ModelPair(talker, codec), requests, listener, given.seed):
+        for reading in read_aloud(ModelPair(talker, codec), tasks, listener, given.seed):
             readings.append(reading)
             lines.append(reading.row())
             print(reading.row(), flush=True)
@@ -174,6 +184,8 @@ def main() -> None:
         for name in CLIP_FOLDERS:
             folder = ShardFolder(given.clips / name)
             folder.update()
+            if not folder.clips:
+                continue
             by_voice = sorted(folder.clips, key=lambda clip: clip.voice)
             clips = by_voice[:: max(1, len(by_voice) // 40)]
             heard = through_codec(codec, clips, listener)

@@ -55,7 +55,10 @@ SAMPLING = {
 
 
 FOR_ZEROS = (TensorType.Q4_K, TensorType.Q4_0, TensorType.F16)
-"""Types in which zero bytes are zeros, the smallest first of those that the native step reads."""
+"""Types in which zero bytes are zeros, the smallest first.
+
+Tables of the code predictor, 256 wide, must be of a type that the native step reads.
+"""
 
 
 def codec_values(codec: SmallCodec, dims: CodecDims, spoken_books: int) -> dict[str, Tensor]:

@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from tools.own_voice.dims import CODEBOOK, SPOKEN_BOOKS
-from tools.own_voice.speech_data import shards_of
 from tools.own_voice.train_codes import CodeLearner
 from tools.own_voice.train_talker import (
     SHARES,
@@ -24,6 +23,7 @@ from tools.own_voice.train_talker import (
     load_talker,
     make_batch,
     read_coded,
+    shuffled_shards,
 )
 from tools.own_voice.train_waveform import fingerprint, load_codes
 from tools.own_voice.training import read_arguments
@@ -60,8 +60,9 @@ def main() -> None:
     codes = load_codes(given.work)
     learner, books = load_talker(given.work)
     for folder, pattern, share in SHARES:
-        files = [f for f in shards_of(given.work / folder) if f.match(f"{pattern}.npz")]
-        for shard in files[: max(1, round(share * given.shards))]:
+        files = shuffled_shards(given.work / folder, pattern)
+        files = files[: max(1, round(share * given.shards))]
+        for shard in files:
             kept = told_file(given.work, codes, folder, shard)
             if kept.exists():
                 continue

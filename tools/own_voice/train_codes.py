@@ -210,13 +210,12 @@ class TrainingFolders:
         lists = [folder.clips for folder, parts in self._parts for _ in range(parts)]
         return Crops(lists, seed=time.time_ns())
 
-
-def training_crops(work: Path) -> Crops:
-    """Of the speech that there is now."""
-    crops = TrainingFolders(work).crops()
-    if crops is None:
-        raise SystemExit(f"{work} has no speech yet: run a teacher first")
-    return crops
+    def first_crops(self) -> Crops:
+        """Of the speech that there must be."""
+        crops = self.crops()
+        if crops is None:
+            raise SystemExit("There is no speech yet: run a teacher first.")
+        return crops
 
 
 def held_batches(folder: Path, lanes: int = LANES) -> list[tuple[Tensor, Tensor]]:
@@ -241,8 +240,7 @@ def start_codebooks(learner: CodeLearner, crops: Crops) -> None:
 def main() -> None:
     given = read_arguments(__doc__, seed=0).parse_args()
     folders = TrainingFolders(given.work)
-    crops = folders.crops()
-    assert crops is not None, "no speech yet"
+    crops = folders.first_crops()
     tests = {name: held_batches(given.work / name) for name in HELD_OUT}
     learner = CodeLearner()
     parameters = [

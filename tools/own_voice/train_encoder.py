@@ -17,8 +17,8 @@ from tools.own_voice.train_codes import (
     EVERY,
     HELD_OUT,
     CodeLearner,
+    TrainingFolders,
     held_batches,
-    training_crops,
 )
 from tools.own_voice.train_waveform import load_codes
 from tools.own_voice.training import Run, read_arguments
@@ -58,7 +58,7 @@ def apart(learner: CodeLearner, samples: Tensor) -> tuple[Tensor, Tensor, Tensor
 
 def main() -> None:
     given = read_arguments(__doc__, seed=6).parse_args()
-    crops = training_crops(given.work)
+    crops = TrainingFolders(given.work).first_crops()
     tests = [samples for name in HELD_OUT for samples, _ in held_batches(given.work / name, LANES)]
     learner = load_codes(given.work)
     encoder = learner.codec.tok_enc

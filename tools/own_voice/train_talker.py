@@ -109,6 +109,13 @@ def read_coded(work: Path, folder: str, file: Path, learner: CodeLearner) -> lis
     ]
 
 
+def shuffled_shards(folder: Path, pattern: str) -> list[Path]:
+    """The shards whose names fit, so that drills are not all at the end."""
+    files = [file for file in shards_of(folder) if file.match(f"{pattern}.npz")]
+    random.Random(0).shuffle(files)
+    return files
+
+
 class CodedFolder:
     """The sentences of those shards of a folder, which may still be growing, that fit `pattern`."""
 
@@ -119,10 +126,8 @@ class CodedFolder:
         self.sentences: list[Sentence] = []
 
     def update(self, most: int = 1000) -> None:
-        files = [f for f in shards_of(self._work / self._folder) if f.match(f"{self._pattern}.npz")]
-        new = [file for file in files if file not in self._read]
-        random.Random(0).shuffle(new)  # drills are all in the last ones
-        for file in new[:most]:
+        files = shuffled_shards(self._work / self._folder, self._pattern)
+        for file in [file for file in files if file not in self._read][:most]:
             self.sentences += read_coded(self._work, self._folder, file, self._learner)
             self._read.add(file)
 

@@ -28,8 +28,8 @@ from tools.own_voice.train_codes import (
     FRAMES,
     HELD_OUT,
     CodeLearner,
+    TrainingFolders,
     held_batches,
-    training_crops,
 )
 from tools.own_voice.training import Run, read_arguments
 
@@ -109,6 +109,8 @@ class ToldClips:
                 strict=True,
             )
             self._clips += [ToldClip(clip.samples, row[2], told) for clip, row, told in rows]
+        if not self._clips:
+            raise SystemExit("The talker has told nothing yet: run foretell first.")
 
     def batch(self, lanes: int) -> tuple[Tensor, Tensor]:
         """Samples [lanes, FRAMES * FRAME], and codes [lanes, FRAMES, SPOKEN_BOOKS]."""
@@ -140,7 +142,7 @@ def main() -> None:
     parser = read_arguments(__doc__, seed=1)
     parser.add_argument("--told", action="store_true", help="learn what the talker chose, too")
     given = parser.parse_args()
-    crops = training_crops(given.work)
+    crops = TrainingFolders(given.work).first_crops()
     learner, loss_of, draw = load_codes(given.work), SpectralLoss(), random.Random()
     codec = learner.codec
     tests = [samples for name in HELD_OUT for samples, _ in held_batches(given.work / name, LANES)]
