@@ -21,10 +21,14 @@ PURPOSES = {
 }
 
 
-DEMO_SENTENCE = (
-    "You hear the demonstration voice that comes with the studio: small, English only. "
-    "The large models sound like people, speak ten languages, and clone voices."
-)
+DEMO = "You hear the demonstration voice that comes with the studio: small, English only. "
+DEMO_SENTENCES = {
+    Family.BASE: f"{DEMO}The large models sound like people and speak ten languages.",
+    Family.CUSTOM_VOICE: f"{DEMO}The large models sound like people, speak ten languages, and "
+    "clone voices.",
+    Family.VOICE_DESIGN: f"{DEMO}It follows the words woman or man, low or high, slow or fast; the "
+    "large models take any description.",
+}
 
 BESIDE = 220  # pixels that the words need beside the buttons; with fewer they stand above them
 
@@ -85,7 +89,7 @@ class FamilyGate(QWidget):
         coming = state.description if state.status is ModelStatus.LOADING else None
         loading = coming is not None and self._fits(coming)
         if demo:
-            self._words.setText(DEMO_SENTENCE)
+            self._words.setText(DEMO_SENTENCES[self._family])
         elif coming is not None and loading:
             self._words.setText(f"{coming.name} is being loaded.")
         elif self._offered is not None:

@@ -89,6 +89,9 @@ _OTHER_FILES: Final[Mapping[bytes, str]] = MappingProxyType(
     }
 )
 
+SHARED_TENSORS: Final = "studio.shared_tensors"
+"""Metadata of a file in which tensors may be the very same bytes, as those that are all zero."""
+
 _DAMAGED: Final = "The file is truncated or corrupt: download it again."
 REMAKE: Final = "Convert the model again, or download a file made for this engine."
 
@@ -239,12 +242,15 @@ class Header:
             self._check_range(first, first + info.nbytes)
             placed[name] = TensorInfo(name, info.type, info.shape, first, info.nbytes)
 
-        end, before = 0, ""
+        shares = metadata.get(SHARED_TENSORS) is True
+        end, before, place = 0, "", (0, 0)
         for info in sorted(placed.values(), key=lambda info: info.offset):
+            if shares and (info.offset, info.nbytes) == place:
+                continue
             if info.offset < end:
                 self._part = f"tensor {quoted(info.name)}"
                 raise self._error(f"overlaps tensor {quoted(before)}")
-            end, before = info.offset + info.nbytes, info.name
+            end, before, place = info.offset + info.nbytes, info.name, (info.offset, info.nbytes)
         return placed
 
     def _tensor(self, name: str) -> TensorInfo:

@@ -31,6 +31,7 @@ class NewTensor:
     type: TensorType
     shape: tuple[int, ...]  # outermost first
     pieces: Callable[[], Iterator[memoryview]]
+    shared: str = ""  # tensors with the same word here are the same bytes, written once
 
     @property
     def nbytes(self) -> int:
@@ -54,15 +55,17 @@ def write_gguf(
     """Write a GGUF file (version 3, alignment 32); it appears whole or not at all.
 
     `progress` is told (bytes written, bytes to write) of the tensors, and `cancel` looked at, once
-    per piece. Raises `ModelFileError` when the file cannot be written, and `Cancelled`.
+    per piece. Where tensors are shared, `metadata` must say so (`SHARED_TENSORS`). Raises
+    `ModelFileError` when the file cannot be written, and `Cancelled`.
     """
-    total = sum(tensor.nbytes for tensor in tensors)
+    written = [tensor for tensor, is_new in _with_news(tensors) if is_new]
+    total = sum(tensor.nbytes for tensor in written)
     done = 0
     try:
         with replacing(target) as file:
             file.write(_header(metadata, tensors))
             _pad(file)
-            for tensor in tensors:
+            for tensor in written:
                 end = done + tensor.nbytes
                 for piece in tensor.pieces():
                     if cancel is not None:
@@ -132,14 +135,27 @@ def _header(metadata: PackedMetadata, tensors: Sequence[NewTensor]) -> bytes:
     parts = [struct.pack("<IIQQ", GGUF_MAGIC, GGUF_VERSION, len(tensors), len(metadata))]
     for key, value in metadata:
         parts += (_string(key), value)
-    offset = 0
-    for tensor in tensors:
+    free = 0
+    shared: dict[str, int] = {}
+    for tensor, is_new in _with_news(tensors):
+        offset = free if is_new else shared[tensor.shared]
         sizes = tensor.shape[::-1]
         layout = f"<I{len(sizes)}QIQ"
         parts.append(_string(tensor.name))
         parts.append(struct.pack(layout, len(sizes), *sizes, tensor.type, offset))
-        offset += -(-tensor.nbytes // _ALIGNMENT) * _ALIGNMENT
+        if is_new:
+            shared[tensor.shared] = offset
+            free += -(-tensor.nbytes // _ALIGNMENT) * _ALIGNMENT
     return b"".join(parts)
+
+
+def _with_news(tensors: Sequence[NewTensor]) -> Iterator[tuple[NewTensor, bool]]:
+    """Each with whether its bytes are to be written: those that are shared are once."""
+    seen: set[str] = set()
+    for tensor in tensors:
+        yield tensor, tensor.shared not in seen
+        if tensor.shared:
+            seen.add(tensor.shared)
 
 
 def _pad(file: BinaryIO) -> None:

@@ -15,7 +15,9 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.errors import ModelFileError
+from engine.gguf.header import SHARED_TENSORS
 from engine.gguf.reader import GgufFile, TensorInfo, TensorType
+from engine.gguf.writer import NewTensor, pack_metadata, write_gguf
 
 U8, U32, F32, BOOL, STRING, ARRAY, U64 = 0, 4, 6, 7, 8, 9, 10
 
@@ -348,6 +350,29 @@ def test_damage_is_named(
     assert problem in error.message
     assert "model.gguf" in error.message
     assert error.hint
+
+
+def test_tensors_are_shared_only_where_the_file_says_so(tmp_path: Path) -> None:
+    def new(name: str, count: int, value: int, shared: str = "") -> NewTensor:
+        content = memoryview(bytes([value]) * count * 4)
+        return NewTensor(name, TensorType.F32, (count,), lambda: iter((content,)), shared)
+
+    tensors = [new("a", 8, 0, "zeros"), new("b", 16, 1), new("c", 8, 0, "zeros")]
+    path = tmp_path / "model.gguf"
+    write_gguf(path, pack_metadata([(SHARED_TENSORS, True)]), tensors)
+    with GgufFile.open(path) as file:
+        assert file.tensors["a"].offset == file.tensors["c"].offset
+        for name, value in (("a", 0), ("b", 1), ("c", 0)):
+            buffer = bytearray(file.tensors[name].nbytes)
+            file.read(file.tensors[name], 0, memoryview(buffer))
+            assert set(buffer) == {value}
+    assert path.stat().st_size == file.tensors["b"].offset + 64
+    write_gguf(path, pack_metadata([(SHARED_TENSORS, False)]), tensors)
+    assert "tensor 'c' overlaps tensor 'a'" in opening_error(path).message
+    flag = entry(SHARED_TENSORS, BOOL, b"\1")
+    partly = [tensor("a", (8,)), tensor("b", (9,))]
+    error = opening_error(write(tmp_path, container([flag], partly, data=bytes(64))))
+    assert "tensor 'b' overlaps tensor 'a'" in error.message
 
 
 @pytest.mark.parametrize("counts", [(HUGE, 0), (0, HUGE), (3, 0), (0, 6)])

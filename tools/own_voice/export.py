@@ -19,7 +19,7 @@ from gguf.constants import GGMLQuantizationType
 from gguf.quants import quantize
 from torch import Tensor
 
-from engine.gguf.header import TensorType
+from engine.gguf.header import SHARED_TENSORS, TensorType
 from engine.gguf.layout import (
     CodecDims,
     ExpectedTensor,
@@ -44,6 +44,9 @@ from tools.own_voice.vocabulary import SmallVocabulary
 NAME = "Demonstration voice"
 CODEC_NAME = ("studio.codec_name", "demonstration")
 """Tells talker and tokenizer that they belong together."""
+
+FILES = {Family.CUSTOM_VOICE: "speakers", Family.VOICE_DESIGN: "design"}
+"""What the talkers are called: the same weights, told in two ways whose voice to speak with."""
 
 SAMPLING = {
     "generation.temperature": 0.3,
@@ -118,16 +121,18 @@ def write_file(
     for name, shape in tensors:
         value = values[name].detach().float().numpy()
         assert value.shape == shape, f"{name} is {value.shape}, not {shape}"
+        shared = ""
         rows = value.reshape(-1, shape[-1]) if value.ndim > 1 else value
         if value.ndim > 1 and not value.any():
             kind = next(kind for kind in FOR_ZEROS if shape[-1] % kind.block_size == 0)
             packed = bytes(value.size // kind.block_size * kind.block_bytes)
+            shared = f"{len(packed)} zeros"
         else:
             kind = TensorType(stored_type(name, shape, variant))
             if name.endswith(".codebook") and variant is not Variant.F32:  # F32 in other files
                 kind = TensorType.F16
             packed = quantize(np.ascontiguousarray(rows), GGMLQuantizationType(kind)).tobytes()
-        new.append(NewTensor(name, kind, shape, partial(_piece, packed)))
+        new.append(NewTensor(name, kind, shape, partial(_piece, packed), shared))
     write_gguf(target, pack_metadata(metadata), new)
 
 
@@ -151,25 +156,32 @@ def small_codec_metadata(dims: CodecDims, variant: Variant) -> Metadata:
             "qwen3-tts-tokenizer.encoder.num_quantizers": dims.codebooks,
         },
     )
-    return [*metadata, CODEC_NAME]
+    return [*metadata, CODEC_NAME, (SHARED_TENSORS, True)]
 
 
-def small_talker_metadata(dims: TalkerDims, variant: Variant) -> Metadata:
-    names = {name: SPEAKER_IDS[voice] for voice, name in SHIPPED_NAMES.items()}
-    metadata = replaced(
-        talker_metadata(Size.SMALL, Family.CUSTOM_VOICE, dims, variant, SmallVocabulary()),
-        {
-            "general.name": NAME,
-            "qwen3-tts.model_size": "demo",
+def small_talker_metadata(
+    dims: TalkerDims, variant: Variant, family: Family = Family.CUSTOM_VOICE
+) -> Metadata:
+    speakers: dict[str, Value] = {}
+    if family is Family.CUSTOM_VOICE:
+        names = {name: SPEAKER_IDS[voice] for voice, name in SHIPPED_NAMES.items()}
+        speakers = {
             "qwen3-tts.codec.speaker_names": tuple(names),
             "qwen3-tts.codec.speaker_ids": tuple(names.values()),
             "qwen3-tts.codec.speaker_dialects": ("",) * len(names),
+        }
+    metadata = replaced(
+        talker_metadata(Size.SMALL, family, dims, variant, SmallVocabulary()),
+        {
+            "general.name": NAME,
+            "qwen3-tts.model_size": "demo",
+            **speakers,
             "qwen3-tts.codec.language_names": ("english",),
             "qwen3-tts.codec.language_ids": (ENGLISH,),
             **SAMPLING,
         },
     )
-    return [*metadata, CODEC_NAME]
+    return [*metadata, CODEC_NAME, (SHARED_TENSORS, True)]
 
 
 def export_codec(work: Path, target: Path, spoken_books: int, variant: Variant) -> None:
@@ -181,13 +193,15 @@ def export_codec(work: Path, target: Path, spoken_books: int, variant: Variant) 
     write_file(target, small_codec_metadata(CODEC, variant), codec_tensors(CODEC), values, variant)
 
 
-def export_talker(work: Path, target: Path, variant: Variant, spoken_books: int | None) -> int:
-    """Write the talker, with fewer books if told; returns how many codebooks it speaks."""
+def export_talkers(work: Path, out: Path, variant: Variant, spoken_books: int | None) -> int:
+    """Write the talker once for every family, with fewer books if told; returns how many."""
     learner, learnt_books = load_talker(work)
     books = spoken_books or learnt_books
     values = talker_values(learner, books)
-    metadata = small_talker_metadata(TALKER, variant)
-    write_file(target, metadata, talker_tensors(TALKER), values, variant)
+    for family, name in FILES.items():
+        metadata = small_talker_metadata(TALKER, variant, family)
+        target = out / f"demo-talker-{name}-{variant.name}.gguf"
+        write_file(target, metadata, talker_tensors(TALKER), values, variant)
     return books
 
 
@@ -200,8 +214,7 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     books = SPOKEN_BOOKS
     if (given.work / "talker.pt").exists():
-        target = given.out / "demo-talker-Q8_0.gguf"
-        books = export_talker(given.work, target, Variant.Q8_0, given.books)
+        books = export_talkers(given.work, given.out, Variant.Q8_0, given.books)
     export_codec(given.work, given.out / "demo-tokenizer-F16.gguf", books, Variant.F16)
     for file in sorted(given.out.glob("*.gguf")):
         print(f"{file} {file.stat().st_size / 1e6:.1f} MB")
