@@ -102,7 +102,9 @@ class FamilyGate(QWidget):
         self._load.setVisible(better and not loading)
         self._choose.setVisible(not loading)
         if self._offered is not None:
-            self._load.setText(f"Load {short_name(self._offered)}")
+            small = is_demo(self._offered)
+            name = "the demonstration voice" if small else short_name(self._offered)
+            self._load.setText(f"Load {name}")
             self._load.setToolTip(f"{self._offered.name}, {self._offered.path}")
         self._arrange()
 

@@ -41,7 +41,10 @@ from tools.own_voice.teacher_voices import SHIPPED_NAMES, SPEAKER_IDS
 from tools.own_voice.train_talker import TalkerLearner, load_talker
 from tools.own_voice.vocabulary import SmallVocabulary
 
-NAME = "Demonstration voice"
+NAMES = {
+    Family.CUSTOM_VOICE: "Demonstration voice",
+    Family.VOICE_DESIGN: "Demonstration voice, designed",
+}
 CODEC_NAME = ("studio.codec_name", "demonstration")
 """Tells talker and tokenizer that they belong together."""
 
@@ -151,7 +154,7 @@ def small_codec_metadata(dims: CodecDims, variant: Variant) -> Metadata:
     metadata = replaced(
         codec_metadata(dims, variant),
         {
-            "general.name": NAME,
+            "general.name": "Codec of the demonstration voice",
             "qwen3-tts-tokenizer.decoder.sliding_window": WINDOW,
             "qwen3-tts-tokenizer.encoder.num_quantizers": dims.codebooks,
         },
@@ -173,7 +176,7 @@ def small_talker_metadata(
     metadata = replaced(
         talker_metadata(Size.SMALL, family, dims, variant, SmallVocabulary()),
         {
-            "general.name": NAME,
+            "general.name": NAMES[family],
             "qwen3-tts.model_size": "demo",
             **speakers,
             "qwen3-tts.codec.language_names": ("english",),

@@ -12,7 +12,7 @@ RATE = 24_000
 PITCHES = (60.0, 400.0)  # Hz, of speech
 WINDOW, HOP = 1920, 480  # samples
 QUIET = 0.03  # of full scale
-VOICED = 0.5  # of the energy must come back after a period
+VOICED = 0.3  # of the energy must come back after a period
 TIMBRE_BANDS = 40
 
 
