@@ -39,7 +39,7 @@ def demo_voice(studio_home: Path, monkeypatch: pytest.MonkeyPatch) -> ModelPair:
     """The demonstration voice, which the studio finds then."""
     folder = Path(__file__).parents[1] / "resources" / "demo"
     monkeypatch.setattr("app.core.paths.demo_folder", lambda: folder)
-    return ModelPair(folder / "demo-talker-Q8_0.gguf", folder / "demo-tokenizer-F16.gguf")
+    return ModelPair(folder / "demo-talker-speakers-Q8_0.gguf", folder / "demo-tokenizer-F16.gguf")
 
 
 @pytest.fixture(scope="session")

@@ -11,13 +11,16 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from engine.families import ModelPair, open_codec, open_engine
+from engine.cli.speaking import describe_pair
+from engine.errors import ModelFileError
+from engine.families import ModelPair, codec_name, open_codec, open_engine
 from engine.gguf.layout import Variant, codec_tensors, talker_tensors
 from engine.types import LengthRule, Sampling, SpeechRequest, StackSampling
 from tools.own_voice.alignment import spoken_characters
 from tools.own_voice.codec import SmallCodec
 from tools.own_voice.dims import CODEC, SPOKEN_BOOKS, TALKER
 from tools.own_voice.export import (
+    CODEC_NAME,
     codec_values,
     small_codec_metadata,
     small_talker_metadata,
@@ -89,6 +92,22 @@ def pair(
         Variant.F32,
     )
     return pair
+
+
+def test_a_talker_refuses_other_codes_than_its_own(
+    codec: SmallCodec, pair: ModelPair, tmp_path: Path
+) -> None:
+    foreign = tmp_path / "foreign.gguf"
+    metadata = [item for item in small_codec_metadata(FEW_BOOKS, Variant.F32) if item != CODEC_NAME]
+    values = codec_values(codec, FEW_BOOKS, SPOKEN_BOOKS)
+    write_file(foreign, metadata, codec_tensors(FEW_BOOKS), values, Variant.F32)
+    assert (codec_name(foreign), codec_name(pair.codec)) == ("", CODEC_NAME[1])
+    assert codec_name(pair.talker) is None
+    with pytest.raises(ModelFileError, match="codes of another tokenizer"):
+        open_engine(ModelPair(pair.talker, foreign), device="cpu")
+    with pytest.raises(ModelFileError, match="not the tokenizer whose codes"):
+        describe_pair(ModelPair(pair.talker, foreign))
+    assert describe_pair(pair).codec_name == CODEC_NAME[1]
 
 
 def test_the_engine_decodes_as_the_trainable_codec_does(codec: SmallCodec, pair: ModelPair) -> None:
@@ -224,5 +243,6 @@ def test_wrong_words_are_counted() -> None:
 
 def test_nothing_committed_is_too_large() -> None:
     """The small files stay small: the codebooks nobody speaks must not cost what they hold."""
-    folder = Path(__file__).parents[2] / "resources"
-    assert sum(file.stat().st_size for file in folder.rglob("*.gguf")) <= 40_000_000
+    files = list((Path(__file__).parents[2] / "resources").rglob("*.gguf"))
+    assert files
+    assert sum(file.stat().st_size for file in files) <= 40_000_000

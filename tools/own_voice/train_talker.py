@@ -82,9 +82,14 @@ def encode_all(learner: CodeLearner, clips: list[Clip]) -> list[Tensor]:
     return [codes[at] for at in range(len(clips))]
 
 
+def coded_file(work: Path, folder: str, shard: Path, learner: CodeLearner) -> Path:
+    """Where the codes of a shard are kept."""
+    return work / f"coded-{fingerprint(learner.codec):.3f}" / folder / f"{shard.stem}.pt"
+
+
 def read_coded(work: Path, folder: str, file: Path, learner: CodeLearner) -> list[Sentence]:
     """The sentences of a shard, encoded now or before."""
-    kept = work / f"coded-{fingerprint(learner.codec):.3f}" / folder / f"{file.stem}.pt"
+    kept = coded_file(work, folder, file, learner)
     if not kept.exists():
         kept.parent.mkdir(exist_ok=True, parents=True)
         rows = []
@@ -126,8 +131,16 @@ class CodedFolder:
         self.sentences: list[Sentence] = []
 
     def update(self, most: int = 1000) -> None:
+        """Read what is new: all that is encoded, and as many others as are told."""
         files = shuffled_shards(self._work / self._folder, self._pattern)
-        for file in [file for file in files if file not in self._read][:most]:
+        new = [file for file in files if file not in self._read]
+        coded = [
+            file
+            for file in new
+            if coded_file(self._work, self._folder, file, self._learner).exists()
+        ]
+        others = [file for file in new if file not in coded]
+        for file in coded + others[:most]:
             self.sentences += read_coded(self._work, self._folder, file, self._learner)
             self._read.add(file)
 
