@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.commands.say import model_folders
-from app.core.models import find_models
+from app.core.models import FoundModels, find_models, is_demo
 from app.core.paths import studio_paths
 from engine.cli.running import DONE
 from engine.plain_text import one_line
@@ -63,7 +63,7 @@ def find_facts(home: Path | None, extra: tuple[Path, ...]) -> dict[str, str]:
         "other models": f"run in {runtime.precision}, by torch",
         "sound": _sound_fact(found.library if native else None),
         "model folders": ", ".join(str(folder) for folder in models.folders),
-        "installed": f"talkers: {len(models.talkers)}, tokenizers: {len(models.codecs)}",
+        "installed": _installed_fact(models),
     }
 
 
@@ -75,6 +75,17 @@ def _sound_fact(library: Library | None) -> str:
     if library is None or reason:
         return f"convolutions by torch, in 32-bit floats{f': {reason}' if reason else ''}"
     return "convolutions of quantised models in 16-bit integers, natively"
+
+
+def _installed_fact(models: FoundModels) -> str:
+    """How many model files there are beside those that come with the studio."""
+    large = [talker for talker in models.talkers if not is_demo(talker)]
+    codecs = [codec for codec in models.codecs if not codec.name]
+    demo = len(large) < len(models.talkers)
+    return (
+        f"talkers: {len(large)}, tokenizers: {len(codecs)}"
+        f"{', and the demonstration voice' if demo else ''}"
+    )
 
 
 def _graphs_fact(runtime: Runtime) -> str:
