@@ -3,26 +3,21 @@
     python -m tools.own_voice.train_waveform WORK_DIR --minutes 60
 
 Trains the decoder's waveform half, and its front half a little further, on spectra of several
-resolutions. With `--told` half of the codes are those that the talker chose (see `foretell`): the
-decoder learns to hear through its mistakes. Starts from `codes.pt`; writes `waveform.pt` every 200
-steps and goes on from it.
+resolutions. Starts from `codes.pt`; writes `waveform.pt` every 200 steps and goes on from it.
 """
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from tools.own_voice.codec import SmallCodec
 from tools.own_voice.dims import SPOKEN_BOOKS
 from tools.own_voice.spectra import FLOOR, LogMel, magnitudes
-from tools.own_voice.speech_data import FRAME, read_shard
+from tools.own_voice.speech_data import FRAME
 from tools.own_voice.train_codes import (
     EVERY,
     FRAMES,
@@ -40,7 +35,6 @@ RESOLUTIONS = ((2048, 480), (1024, 240), (512, 120), (256, 60), (128, 30))
 RATE, FRONT_RATE = 1.5e-3, 2e-4
 LATENTS = 4  # per frame
 BOOKS = (2, 2, SPOKEN_BOOKS)  # that are decoded, in turns
-TOLD, TRUE_CODES = 0.8, 0.4  # share of the batches with the talker's choices; of true codes there
 
 
 class SpectralLoss(nn.Module):
@@ -81,52 +75,6 @@ def excerpt(
     return made[:, SKIPPED * FRAME :], true[:, SKIPPED * FRAME :]
 
 
-@dataclass(frozen=True, eq=False)
-class ToldClip:
-    """A clip with its codes, and with those that the talker chose: [T, SPOKEN_BOOKS] each."""
-
-    samples: NDArray[np.int16]
-    codes: Tensor
-    told: Tensor
-
-
-class ToldClips:
-    """All clips whose frames the talker has told."""
-
-    def __init__(self, work: Path, learner: CodeLearner) -> None:
-        name = f"{fingerprint(learner.codec):.3f}"
-        self._clips: list[ToldClip] = []
-        self._draw = random.Random()
-        self.books = SPOKEN_BOOKS  # that the talker speaks
-        for file in sorted((work / f"told-{name}").glob("*/*.pt")):
-            where = Path(file.parent.name, file.stem)
-            kept = torch.load(file)
-            self.books = int(kept["books"])
-            rows = zip(
-                read_shard((work / where).with_suffix(".npz")),
-                torch.load((work / f"coded-{name}" / where).with_suffix(".pt")),
-                kept["codes"],
-                strict=True,
-            )
-            self._clips += [ToldClip(clip.samples, row[2], told) for clip, row, told in rows]
-        if not self._clips:
-            raise SystemExit("The talker has told nothing yet: run foretell first.")
-
-    def batch(self, lanes: int) -> tuple[Tensor, Tensor]:
-        """Samples [lanes, FRAMES * FRAME], and codes [lanes, FRAMES, SPOKEN_BOOKS]."""
-        samples = torch.zeros(lanes, FRAMES * FRAME)
-        codes = torch.zeros(lanes, FRAMES, SPOKEN_BOOKS, dtype=torch.long)
-        for lane in range(lanes):
-            clip = self._draw.choice(self._clips)
-            first = self._draw.randint(0, max(0, len(clip.told) - FRAMES))
-            part = clip.samples[first * FRAME :][: FRAMES * FRAME]
-            samples[lane, : len(part)] = torch.from_numpy(part / np.float32(32768))
-            chosen = (clip.told, clip.codes)[self._draw.random() < TRUE_CODES]
-            chosen = chosen[first : first + FRAMES]
-            codes[lane, : len(chosen)] = chosen
-        return samples, codes
-
-
 def fingerprint(codec: SmallCodec) -> float:
     """Tells whether the codebooks are the same."""
     return float(codec.semantic.chain[0].codebook.double().sum())
@@ -139,9 +87,7 @@ def load_codes(work: Path) -> CodeLearner:
 
 
 def main() -> None:
-    parser = read_arguments(__doc__, seed=1)
-    parser.add_argument("--told", action="store_true", help="learn what the talker chose, too")
-    given = parser.parse_args()
+    given = read_arguments(__doc__, seed=1).parse_args()
     crops = TrainingFolders(given.work).first_crops()
     learner, loss_of, draw = load_codes(given.work), SpectralLoss(), random.Random()
     codec = learner.codec
@@ -159,15 +105,10 @@ def main() -> None:
     elif run.kept is not None:  # other codes by now: what turns latents into sound still serves
         kept = {k: v for k, v in run.kept["codec"].items() if k.startswith("tok_dec.dec.")}
         codec.load_state_dict(kept, strict=False)
-    told = ToldClips(given.work, learner) if given.told else None
     for _ in run:
-        books = draw.choice(BOOKS)
-        if told is not None and draw.random() < TOLD:
-            (samples, codes), books = told.batch(LANES), told.books
-        else:
-            samples, _ = crops.batch(LANES)
-            codes = encode(learner, samples)
-        first = draw.randint(0, FRAMES - HEARD)
+        samples, _ = crops.batch(LANES)
+        codes = encode(learner, samples)
+        first, books = draw.randint(0, FRAMES - HEARD), draw.choice(BOOKS)
         loss = loss_of(*excerpt(codec, codes, samples, first, books))
         run.learn(loss)
         total += loss.item() / EVERY

@@ -1,0 +1,129 @@
+"""The first start: the window opens with a voice that speaks, and says what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QThreadPool
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
+from pytestqt.qtbot import QtBot
+
+from app.audio.null import NullBackend
+from app.core.paths import studio_paths
+from app.core.takes import TakeEnding
+from app.jobs.work import Openers
+from app.studio.models import ModelStatus
+from app.studio.speech import SpeechPhase
+from app.studio.studio import Studio
+from app.ui.clone_tab import NEW
+from app.ui.family_gate import DEMO_SENTENCES, FamilyGate
+from app.ui.live import LiveTimer
+from app.ui.main_window import CLONE, SPEAKERS, MainWindow
+from app.ui.model_dialog import ModelDialog
+from app.ui.no_models import NoModels
+from app.ui.speakers_tab import TAB
+from app.ui.theme import Appearance
+from engine import Family, ModelPair
+
+
+@pytest.fixture
+def studio(qapp: QApplication, studio_home: Path, demo_voice: ModelPair) -> Iterator[Studio]:
+    made = Studio(studio_paths(studio_home), NullBackend(), Openers())
+    made.preferences.update(device="cpu")
+    yield made
+    assert made.close()
+    made.deleteLater()
+
+
+@pytest.fixture
+def window(
+    studio: Studio, theme: Appearance, timer: LiveTimer, pool: QThreadPool, qtbot: QtBot
+) -> Iterator[MainWindow]:
+    window = MainWindow(studio, theme, timer, pool)
+    qtbot.addWidget(window)
+    window.show()
+    studio.models.load_last()
+    qtbot.waitUntil(lambda: studio.models.state.status is ModelStatus.LOADED, timeout=60_000)
+    yield window
+    studio.sound.stop()
+
+
+def test_the_first_line_is_spoken_before_anything_is_chosen(
+    window: MainWindow, studio: Studio, qtbot: QtBot
+) -> None:
+    assert window.tabs.currentIndex() == SPEAKERS
+    gate = window.speakers.findChild(FamilyGate)
+    assert gate is not None
+    assert gate.isVisible()
+    assert gate.text == DEMO_SENTENCES[Family.CUSTOM_VOICE]
+    draft = studio.session.draft(TAB)
+    studio.session.set_draft(
+        TAB, replace(draft, text="Please turn down the music a little.", seed=1)
+    )
+    window.speak(1)
+    qtbot.waitUntil(lambda: len(studio.session.takes) == 1, timeout=60_000)
+    qtbot.waitUntil(lambda: studio.speech.state.phase is SpeechPhase.IDLE, timeout=60_000)
+    (take,) = studio.session.takes
+    assert (take.request.speaker, take.ending) == ("clara", TakeEnding.SPOKEN)
+    assert take.frames > 12  # a second
+
+
+def test_the_next_start_prefers_a_large_model(
+    window: MainWindow, studio: Studio, data: Path, qtbot: QtBot
+) -> None:
+    assert studio.preferences.settings.talker is None
+    folder = studio.paths.models
+    folder.mkdir(parents=True)
+    for name in ("qwen-talker-1.7b-base-F32.gguf", "qwen-tokenizer-12hz-F32.gguf"):
+        (folder / name).write_bytes((data / name).read_bytes())
+    with qtbot.waitSignal(studio.models.found_changed):
+        studio.models.look()
+    studio.models.load_last()
+    qtbot.waitUntil(
+        lambda: (pair := studio.models.state.pair) is not None and pair.talker.parent == folder
+    )
+
+
+def test_the_way_to_the_large_models_is_told(
+    window: MainWindow, studio: Studio, demo_voice: ModelPair, qtbot: QtBot
+) -> None:
+    dialog = ModelDialog(studio.models, studio.preferences, parent=window)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    page = dialog.findChild(NoModels)
+    assert page is not None
+    assert page.isVisible()
+    assert "There is no large model yet" in [each.text() for each in page.findChildren(QLabel)]
+    button = next(
+        one for one in dialog.findChildren(QPushButton) if one.text().startswith("Load the demo")
+    )
+    studio.models.unload()
+    button.click()
+    qtbot.waitUntil(lambda: studio.models.state.status is ModelStatus.LOADED, timeout=60_000)
+    assert studio.models.state.pair == demo_voice
+
+
+def test_an_official_tokenizer_waits_for_its_talker(
+    window: MainWindow, studio: Studio, demo_voice: ModelPair, data: Path, qtbot: QtBot
+) -> None:
+    with qtbot.waitSignal(studio.models.notice) as told:
+        studio.models.open_file(data / "qwen-tokenizer-12hz-F32.gguf")
+    assert "with the next model" in told.args[0].sentence
+    assert studio.models.state.status is ModelStatus.LOADED
+    assert studio.models.state.pair == demo_voice
+
+
+def test_somebody_who_records_is_left_alone(
+    studio: Studio, theme: Appearance, timer: LiveTimer, pool: QThreadPool, qtbot: QtBot
+) -> None:
+    window = MainWindow(studio, theme, timer, pool)
+    qtbot.addWidget(window)
+    window.show()
+    window.clone.show_face(NEW)
+    studio.models.load_last()
+    qtbot.waitUntil(lambda: studio.models.state.status is ModelStatus.LOADED, timeout=60_000)
+    assert window.tabs.currentIndex() == CLONE
+    studio.sound.stop()
