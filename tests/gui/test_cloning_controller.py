@@ -447,7 +447,10 @@ def listening_shop(make_shop: MakeShop, ear: Ear, clip: Path) -> Workshop:
     return shop
 
 
-def test_without_a_recogniser_the_hint_says_what_is_missing(shop: Workshop, clip: Path) -> None:
+def test_without_a_recogniser_the_hint_says_what_is_missing(
+    shop: Workshop, clip: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.core.transcription.RECOGNISER", "no_such_package")
     shop.cloning.begin()
     state = opened(shop, clip)
     assert not state.can_transcribe

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
@@ -63,7 +64,10 @@ def test_a_text_file_may_be_dropped_on_the_words(
     qtbot.waitUntil(lambda: studio.cloning.state.transcript == WORDS)
 
 
-def test_why_nothing_can_be_transcribed_is_said(opened: CloneTab, studio: Studio) -> None:
+def test_why_nothing_can_be_transcribed_is_said(
+    opened: CloneTab, studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.core.transcription.RECOGNISER", "no_such_package")
     studio.cloning.begin()
     assert studio.background.flush()
     assert not button(opened, "Transcribe").isEnabled()
