@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx  # type: ignore[import-not-found]
-import onnxruntime  # type: ignore[import-not-found]
+import onnxruntime
 from kokoro_onnx.tokenizer import Tokenizer  # type: ignore[import-not-found]
 from numpy.typing import NDArray
 
