@@ -2,7 +2,7 @@
 
     python -m tools.own_voice.export WORK_DIR OUT_DIR
 
-writes the tokenizer from `waveform.pt` (and `encoder.pt`, once there is one) and the talker from
+writes the tokenizer from `waveform.pt` (and `encoder.pt`, once there is one) and the talkers from
 `talker.pt`, if those are there.
 """
 
