@@ -43,6 +43,9 @@ class Family(StrEnum):
 DEMO_SIZE: Final = "demo"
 """What the file of a voice for demonstrations says for its size."""
 
+DEMO_WIDTH: Final = 256
+"""How wide the talkers of that voice are, and so the x-vectors of its clones."""
+
 SIZE_NAMES: Final[Mapping[str, str]] = MappingProxyType({"0b6": "0.6B", "1b7": "1.7B"})
 """The sizes as people write them, by what files say (`qwen3-tts.model_size`)."""
 

@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 
 from engine.errors import VoiceFileError
 from engine.files import replace_file
-from engine.types import Codes
+from engine.types import DEMO_WIDTH, Codes
 
 CODEBOOKS = 16
 CODE_BITS = 11
 FRAME_BYTES = CODEBOOKS * CODE_BITS // 8  # 22
 MAX_FRAMES = 45_000  # an hour; anything longer is no voice reference
-KNOWN_WIDTHS: Final[Mapping[int, str]] = MappingProxyType({1024: "0.6B", 2048: "1.7B"})
+KNOWN_WIDTHS: Final[Mapping[int, str]] = MappingProxyType(
+    {DEMO_WIDTH: "demonstration", 1024: "0.6B", 2048: "1.7B"}
+)
 """The sizes of the published talkers by their width."""
 
 

@@ -135,13 +135,17 @@ def about_demo(folders: Sequence[Path]) -> str:
     )
 
 
-def voice_makers(talkers: Iterable[ModelDescription]) -> tuple[Path, ...]:
-    """The first base talker of every width that can learn a voice, by ascending width."""
-    by_width: dict[int, Path] = {}
+def voice_makers(talkers: Iterable[ModelDescription]) -> tuple[ModelDescription, ...]:
+    """The first base talker of every width that can learn a voice, by ascending width.
+
+    The demonstration voice's only where there is no large one.
+    """
+    by_width: dict[int, ModelDescription] = {}
     for talker in talkers:
         if talker.family is Family.BASE and talker.has_speaker_encoder:
-            by_width.setdefault(talker.width, talker.path)
-    return tuple(by_width[width] for width in sorted(by_width))
+            by_width.setdefault(talker.width, talker)
+    makers = [by_width[width] for width in sorted(by_width)]
+    return tuple(maker for maker in makers if not is_demo(maker)) or tuple(makers)
 
 
 def choose_pair(

@@ -69,6 +69,7 @@ class Take:
     id: str = field(default_factory=lambda: uuid4().hex)
     model: str = ""  # its name
     model_fingerprint: str = ""
+    codec: str = ""  # whose codes it has, as descriptions of models name it
     device: str = ""
     precision: str = ""
     sample_rate: int = 24_000  # Hz
@@ -127,6 +128,7 @@ def plain_take(take: Take) -> dict[str, Any]:
         "voice_label": take.voice_label,
         "model": take.model,
         "model_fingerprint": take.model_fingerprint,
+        "codec": take.codec,
         "device": take.device,
         "precision": take.precision,
         "sample_rate": take.sample_rate,
@@ -162,6 +164,7 @@ def take_from(fields: Fields) -> Take:
         voice_label=fields.text("voice_label", ""),
         model=fields.text("model", ""),
         model_fingerprint=fields.text("model_fingerprint", ""),
+        codec=fields.text("codec", ""),
         device=fields.text("device", ""),
         precision=fields.text("precision", ""),
         sample_rate=fields.integer("sample_rate", 24_000, 1000, 1_000_000),

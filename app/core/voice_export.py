@@ -11,8 +11,8 @@ from typing import Final
 from app.core.names import safe_name, unique_name
 from app.core.storage import StorageError, document_bytes, storage_error
 from app.core.voice_folder import (
-    CODES,
     DETAILS,
+    codes_name,
     copy_voice_files,
     embedding_name,
     encode_transcript,
@@ -84,8 +84,8 @@ def export_bare(voice: LibraryVoice, folder: Path, width: int | None = None) -> 
         EMBEDDING if len(widths) == 1 else f"-{each}{EMBEDDING}": embedding_name(each)
         for each in widths
     }
-    if voice.files.has_codes:
-        sources[REFERENCE_CODES] = CODES
+    if voice.files.codecs:  # what else reads these files knows the official codes alone
+        sources[REFERENCE_CODES] = codes_name(min(voice.files.codecs))
     try:
         stem = _free_stem(folder, safe_name(voice.name, longest=80), (*sources, WORDS))
         made = []

@@ -25,7 +25,8 @@ DETAILS: Final = "voice.json"
 CLIP: Final = "clip"  # and the ending of the file that was given
 TRIMMED: Final = "trimmed.wav"
 TRANSCRIPT: Final = "transcript.txt"
-CODES: Final = "voice.rvq"
+CODES: Final = "voice.rvq"  # of the official tokenizer
+_CODES: Final = re.compile(r"voice(?:-([a-z][a-z0-9_]{0,40}))?\.rvq")
 _EMBEDDING: Final = re.compile(r"voice-([1-9][0-9]{0,5})\.spk")
 _ENDING: Final = re.compile(r"\.[a-z0-9]{1,8}")
 
@@ -64,8 +65,9 @@ def load_voice(
     width: int,
     likeness: Likeness = Likeness.STEADY,
     codebook_size: int = 2048,
+    codec: str = "",
 ) -> Voice:
-    """What a talker of `width` needs to speak with this voice.
+    """What a talker of `width` that speaks the codes of `codec` needs to speak with this voice.
 
     Raises VoiceWidthError if it was made for models of another size only, VoiceFileError if
     parts are missing or damaged.
@@ -75,14 +77,15 @@ def load_voice(
     embedding = read_embedding(voice.folder / embedding_name(width), width)
     if likeness is Likeness.STEADY:
         return Voice(embedding)
-    if not voice.files.has_codes or not voice.transcript:
-        missing = "reference codes" if not voice.files.has_codes else "transcript"
+    has_codes = codec in voice.files.codecs
+    if not has_codes or not voice.transcript:
+        missing = "transcript" if has_codes else "reference codes"
         raise VoiceFileError(
             f"The voice {voice.name!r} has no {missing}, which the best likeness needs.",
             "Use its sound alone (Voice only)"
             + (", or add the words of its clip." if missing == "transcript" else "."),
         )
-    codes = read_codes(voice.folder / CODES, codebook_size)
+    codes = read_codes(voice.folder / codes_name(codec), codebook_size)
     return Voice(embedding, codes, voice.transcript)
 
 
@@ -96,10 +99,16 @@ def embedding_name(width: int) -> str:
     return f"voice-{width}.spk"
 
 
+def codes_name(codec: str) -> str:
+    """The file of the reference codes of a tokenizer, as descriptions of models name it."""
+    return f"voice-{codec}.rvq" if codec else CODES
+
+
 def is_voice_file(name: str) -> bool:
     """Whether a file of this name is part of a voice folder, beside `voice.json`."""
     return (
-        name in (TRIMMED, TRANSCRIPT, CODES)
+        name in (TRIMMED, TRANSCRIPT)
+        or bool(_CODES.fullmatch(name))
         or bool(_EMBEDDING.fullmatch(name))
         or (name.startswith(CLIP) and bool(_ENDING.fullmatch(name[len(CLIP) :])))
     )
@@ -123,7 +132,7 @@ def _files(folder: Path, names: list[str]) -> VoiceFiles:
     return VoiceFiles(
         clip=folder / clips[0] if clips else None,
         trimmed=folder / TRIMMED if TRIMMED in names else None,
-        has_codes=CODES in names,
+        codecs=tuple(match.group(1) or "" for match in map(_CODES.fullmatch, names) if match),
         widths=tuple(sorted(widths)),
     )
 

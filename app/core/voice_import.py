@@ -178,12 +178,12 @@ class _Importer:
         for path in _entries(folder):
             if not is_voice_file(path.name) or not path.is_file() or path.is_symlink():
                 continue
-            if path.name.startswith("voice-"):
+            if path.suffix == EMBEDDING:
                 parts[embedding_name(read_embedding(path).size)] = path
             elif path.name == TRANSCRIPT:
                 words = self._words(path)
             else:
-                if path.name == CODES:
+                if path.suffix == REFERENCE_CODES:
                     read_codes(path)
                 parts[path.name] = path
         self._add(self._own(details), parts, words)

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.voice_folder import (
-    CODES,
     TRANSCRIPT,
     TRIMMED,
     clip_name,
+    codes_name,
     embedding_name,
     encode_transcript,
 )
@@ -32,6 +32,7 @@ class VoiceParts:
     trimmed_rate: int = 24_000  # Hz
     transcript: str = ""
     codes: Codes | None = None  # [T, 16]
+    codec: str = ""  # whose codes they are, as descriptions of models name it
     embeddings: tuple[NDArray[np.float32], ...] = ()  # [width] each
 
 
@@ -44,7 +45,7 @@ def write_parts(folder: Path, parts: VoiceParts) -> None:
     if parts.transcript.strip():
         (folder / TRANSCRIPT).write_bytes(encode_transcript(parts.transcript))
     if parts.codes is not None:
-        write_codes(folder / CODES, parts.codes)
+        write_codes(folder / codes_name(parts.codec), parts.codes)
     for vector in parts.embeddings:
         write_embedding(folder / embedding_name(vector.size), vector)
 

@@ -85,8 +85,13 @@ class VoiceFiles:
 
     clip: Path | None = None  # as it was given
     trimmed: Path | None = None  # the part that was encoded
-    has_codes: bool = False
+    codecs: tuple[str, ...] = ()  # that there are reference codes of; "" is the official one
     widths: tuple[int, ...] = ()  # of the talkers it can speak with, ascending
+
+    @property
+    def has_codes(self) -> bool:
+        """Whether there are reference codes, of whichever tokenizer."""
+        return bool(self.codecs)
 
 
 @dataclass(frozen=True)

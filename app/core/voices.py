@@ -27,9 +27,9 @@ from app.core.storage import (
 )
 from app.core.trash import Trash, TrashItem
 from app.core.voice_folder import (
-    CODES,
     DETAILS,
     TRANSCRIPT,
+    codes_name,
     copy_voice_files,
     embedding_name,
     encode_transcript,
@@ -165,8 +165,10 @@ class VoiceLibrary:
         embedding: NDArray[np.float32] | None = None,
         codes: Codes | None = None,
         transcript: str | None = None,
+        *,
+        codec: str = "",
     ) -> LibraryVoice:
-        """Add or replace parts: an embedding of another width, codes, the words.
+        """Add or replace parts: an embedding of another width, codes of a tokenizer, the words.
 
         Raises StorageError, VoiceFileError for an embedding that is none.
         """
@@ -176,7 +178,7 @@ class VoiceLibrary:
                 check_embedding(embedding)
                 write_embedding(voice.folder / embedding_name(embedding.size), embedding)
             if codes is not None:
-                write_codes(voice.folder / CODES, codes)
+                write_codes(voice.folder / codes_name(codec), codes)
         except OSError as error:
             raise storage_error(voice.folder, "be written to", error) from error
         if transcript is not None:

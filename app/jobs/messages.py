@@ -88,6 +88,7 @@ class MadeVoice:
 
     embeddings: tuple[NDArray[np.float32], ...]  # [width] each
     codes: Codes | None = None  # [T, 16]
+    codec: str = ""  # whose codes they are, as descriptions of models name it
 
 
 Result: TypeAlias = object

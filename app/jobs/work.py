@@ -232,12 +232,14 @@ class MakeVoice(Job):
     """Turn a recording (mono, 24 kHz) into what a voice is made of; gives a `MadeVoice`.
 
     An x-vector is made by every file of `talkers`, base models of one width each, and by the
-    loaded model if it is one. Codes come from the loaded base model, else from `codec`.
+    loaded model if it is one. Codes come from the loaded base model, else from `codec`, which
+    descriptions of models call `codec_name`.
     """
 
     samples: Samples
     talkers: tuple[Path, ...]
     codec: Path | None = None
+    codec_name: str = ""
     with_codes: bool = True
     device: str = "auto"
 
@@ -274,7 +276,8 @@ class MakeVoice(Job):
             report(Learning(job, total - 1, total))
             codec = host.openers.codec(self.codec, device=self.device)
             codes = codec.encode(self.samples, LengthRule.OFFICIAL, token)
-        return MadeVoice(tuple(embeddings.values()), codes if self.with_codes else None)
+        named = self.codec_name if engine is None else engine.description.codec_name
+        return MadeVoice(tuple(embeddings.values()), codes if self.with_codes else None, named)
 
 
 class _OpenSinks:

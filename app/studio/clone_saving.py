@@ -126,7 +126,10 @@ class CloneSaver(QObject):
     def _on_made(self, errand: _Errand, parts: VoiceParts, made: MadeVoice) -> None:
         if errand is self._errand:
             self._job = None
-            self._store(errand, replace(parts, embeddings=made.embeddings, codes=made.codes))
+            self._store(
+                errand,
+                replace(parts, embeddings=made.embeddings, codes=made.codes, codec=made.codec),
+            )
 
     def _store(self, errand: _Errand, parts: VoiceParts) -> None:
         state, path = errand.state, errand.clip.path

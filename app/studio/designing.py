@@ -19,7 +19,7 @@ from app.studio.voice_making import VoiceMaker
 from app.studio.voices import Voices
 from engine import ExplainedError
 from engine.audio import read_audio, to_24k
-from engine.types import Codes, Samples
+from engine.types import DEMO_WIDTH, Codes, Samples
 from engine.voices import read_codes
 
 
@@ -55,11 +55,18 @@ class Designing(QObject):
 
     @property
     def pending(self) -> tuple[LibraryVoice, ...]:
-        """Voices that cannot speak yet, but have a recording that they can be completed from."""
+        """Voices that cannot speak yet, but have a recording that they can be completed from.
+
+        Those that only the small model of the demonstration voice can speak with wait for a large
+        one as well, once there is one.
+        """
+        too_few = () if self._maker.makes_demo else (DEMO_WIDTH,)
         return tuple(
             voice
             for voice in self._voices.listing.voices
-            if not voice.files.widths and voice.recording is not None and not voice.read_only
+            if set(voice.files.widths).issubset(too_few)
+            and voice.recording is not None
+            and not voice.read_only
         )
 
     def lock(self, take: Take, name: str, *, with_words: bool = True) -> None:
@@ -86,7 +93,7 @@ class Designing(QObject):
 
         def store(codes: Codes | None) -> None:
             transcript = take.text if with_words else ""
-            parts = VoiceParts(clip=sound, transcript=transcript, codes=codes)
+            parts = VoiceParts(clip=sound, transcript=transcript, codes=codes, codec=take.codec)
             self._voices.create(details, parts, self._on_locked)
 
         def read() -> Codes | None:
@@ -125,7 +132,7 @@ class Designing(QObject):
         path = voice.recording
         assert path is not None, "pending voices have one"
         self._at_work = voice.id
-        with_codes = bool(voice.transcript) and not voice.files.has_codes
+        with_codes = bool(voice.transcript) and self._maker.codec_name not in voice.files.codecs
 
         def made(result: MadeVoice) -> None:
             if self._voices.listing.find(voice.id) is None:  # deleted meanwhile

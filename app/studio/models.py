@@ -119,8 +119,11 @@ class Models(QObject):
         return tuple(dict.fromkeys((self._home, *self._settings.settings.model_folders)))
 
     @property
-    def base_talkers(self) -> tuple[Path, ...]:
-        """A base talker for every width, ascending: the one that is loaded, or the largest."""
+    def base_talkers(self) -> tuple[ModelDescription, ...]:
+        """A base talker for every width, ascending: the one that is loaded, or the largest.
+
+        The demonstration voice's only where there is no large one.
+        """
         loaded = self._state.loaded
         known = [] if loaded is None else [loaded.description]
         found = () if self._found is None else self._found.talkers

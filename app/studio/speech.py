@@ -241,6 +241,7 @@ class Speech(QObject):
                     keeper.take,
                     model=engine.description.name,
                     model_fingerprint=self._fingerprint(pair),
+                    codec=engine.description.codec_name,
                     device=engine.device,
                     precision=engine.precision,
                     sample_rate=engine.sample_rate,

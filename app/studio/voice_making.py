@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.core.models import is_demo
 from app.jobs.messages import Ended, Failed, Finished, Learning, MadeVoice, Progress
 from app.jobs.queue import JobQueue
 from app.jobs.work import MakeVoice
@@ -72,6 +73,17 @@ class VoiceMaker(QObject):
         return bool(self._models.base_talkers)
 
     @property
+    def codec_name(self) -> str:
+        """Of the tokenizer whose codes it would make."""
+        talkers = self._models.base_talkers
+        return talkers[0].codec_name if talkers else ""
+
+    @property
+    def makes_demo(self) -> bool:
+        """Whether what it makes speaks with the demonstration voice's model alone."""
+        return any(is_demo(talker) for talker in self._models.base_talkers)
+
+    @property
     def state(self) -> MakingState:
         return self._state
 
@@ -90,11 +102,18 @@ class VoiceMaker(QObject):
         """
         talkers = self._models.base_talkers
         assert talkers, "somebody has asked whether there are any"
-        codecs = (self._models.codec_for(talker) for talker in talkers)
+        codecs = (self._models.codec_for(talker.path) for talker in talkers)
         codec = next((codec for codec in codecs if codec is not None), None)
         device = self._settings.settings.device
         number = self._queue.submit(
-            MakeVoice(samples, talkers, codec, with_codes=with_codes, device=device)
+            MakeVoice(
+                samples,
+                tuple(talker.path for talker in talkers),
+                codec,
+                self.codec_name,
+                with_codes=with_codes,
+                device=device,
+            )
         )
         self._callers[number] = _Caller(name, done, failed)
         self._show()

@@ -9,7 +9,7 @@ from app.core.voice_cache import VoiceCache
 from app.core.voice_folder import load_voice
 from app.core.voice_record import LibraryVoice, Likeness
 from app.core.voices import VoiceLibrary
-from engine import CancelToken, Engine, Family, Voice, VoiceFileError
+from engine import CancelToken, Engine, Family, ModelDescription, Voice, VoiceFileError
 from engine.audio import MODEL_RATE, read_reference
 
 
@@ -40,28 +40,33 @@ class VoiceReader:
                 "The voice of this take is not in the library any more.",
                 "Restore it from the trash, or choose another voice.",
             )
-        width = engine.description.width
-        if _is_incomplete(voice, width, request.likeness, remake=remake):
+        width, codec = engine.description.width, engine.description.codec_name
+        if _is_incomplete(voice, engine.description, request.likeness, remake=remake):
             voice = self._learn(voice, engine, token)
-        return load_voice(voice, width, request.likeness, engine.codebook_size)
+        return load_voice(voice, width, request.likeness, engine.codebook_size, codec)
 
     def _learn(self, voice: LibraryVoice, engine: Engine, token: CancelToken) -> LibraryVoice:
         assert voice.recording is not None, "looked at before"
         samples = read_reference(voice.recording).at(MODEL_RATE)
         made = engine.extract_voice(samples, cancel=token)
         voice = self._library.list(self._read).find(voice.id) or voice  # it may have been renamed
-        codes = None if voice.files.has_codes else made.codes
-        completed = self._library.complete(voice, made.embedding, codes)
+        codec = engine.description.codec_name
+        codes = None if codec in voice.files.codecs else made.codes
+        completed = self._library.complete(voice, made.embedding, codes, codec=codec)
         self._learnt(voice.id)
         return completed
 
 
-def _is_incomplete(voice: LibraryVoice, width: int, likeness: Likeness, *, remake: bool) -> bool:
+def _is_incomplete(
+    voice: LibraryVoice, model: ModelDescription, likeness: Likeness, *, remake: bool
+) -> bool:
     """Whether something is missing that its recording can give."""
     if voice.recording is None:
         return False
+    width = model.width
     has_other_widths = bool(voice.files.widths) and not remake
     lacks_embedding = width not in voice.files.widths and not has_other_widths
     wants_codes = likeness is Likeness.BEST and bool(voice.transcript)
-    lacks_codes = wants_codes and not voice.files.has_codes and width in voice.files.widths
+    lacks_codes = wants_codes and model.codec_name not in voice.files.codecs
+    lacks_codes = lacks_codes and width in voice.files.widths
     return lacks_embedding or lacks_codes

@@ -248,7 +248,7 @@ class Voices(QObject):
         """Add what a recording was turned into: embeddings, and codes if there are any."""
 
         def work() -> LibraryVoice:
-            completed = self._library.complete(self._now(voice), codes=made.codes)
+            completed = self._library.complete(self._now(voice), codes=made.codes, codec=made.codec)
             for embedding in made.embeddings:
                 completed = self._library.complete(completed, embedding)
             return completed

@@ -92,6 +92,10 @@ _OTHER_FILES: Final[Mapping[bytes, str]] = MappingProxyType(
 SHARED_TENSORS: Final = "studio.shared_tensors"
 """Metadata of a file in which tensors may be the very same bytes, as those that are all zero."""
 
+TENSORS_FROM: Final = "studio.tensors_from"
+"""Metadata of a file that takes all tensors it does not hold from the file of this name beside it:
+one set of weights, described in two ways."""
+
 _DAMAGED: Final = "The file is truncated or corrupt: download it again."
 REMAKE: Final = "Convert the model again, or download a file made for this engine."
 

@@ -12,11 +12,19 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from io import FileIO
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self, TypeGuard, TypeVar
 
 from engine.errors import ModelFileError
-from engine.gguf.header import REMAKE, Header, TensorInfo, TensorType, Value, quoted
+from engine.gguf.header import (
+    REMAKE,
+    TENSORS_FROM,
+    Header,
+    TensorInfo,
+    TensorType,
+    Value,
+    quoted,
+)
 
 __all__ = ["GgufFile", "TensorInfo", "TensorType", "Value"]
 
@@ -32,6 +40,9 @@ class _Absent(Enum):
 class GgufFile:
     """An open GGUF file: metadata, tensor directory, and reads of tensor bytes.
 
+    A file may take tensors from another one beside it (`TENSORS_FROM`): the directory has them all,
+    and `file_bytes` counts both files.
+
     Use `GgufFile.open`, and close it or use it as a context manager. Reading moves the file
     position, so only one thread at a time may call `read`.
     """
@@ -45,6 +56,8 @@ class GgufFile:
         file_bytes: int,
     ) -> None:
         self._file = file
+        self._other: GgufFile | None = None  # where the tensors are that this file does not hold
+        self._own = tensors.keys()
         self.path = path
         self.metadata = metadata
         self.tensors = tensors
@@ -54,10 +67,20 @@ class GgufFile:
     def open(cls, path: str | Path) -> GgufFile:
         """Open `path` and check its whole header; the tensor bytes stay in the file.
 
-        Raises `ModelFileError` when it cannot be opened, is no GGUF file of version 2 or 3, or
-        contradicts itself or its size anywhere.
+        Raises `ModelFileError` when it cannot be opened, is no GGUF file of version 2 or 3,
+        contradicts itself or its size anywhere, or takes tensors from a file that is not there.
         """
-        path = Path(path)
+        file = cls._open_alone(Path(path))
+        try:
+            if TENSORS_FROM in file.metadata:
+                file._join(file.string(TENSORS_FROM))
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    @classmethod
+    def _open_alone(cls, path: Path) -> GgufFile:
         try:
             # Looked at before opening: opening a named pipe would wait for a writer.
             status = path.stat()
@@ -87,6 +110,24 @@ class GgufFile:
             raise
         return cls(file, path, metadata, tensors, file_bytes)
 
+    def _join(self, name: str) -> None:
+        """Take the tensors that are missing here from the file `name` in the same folder."""
+        beside = self.path.parent / name
+        if not name or Path(name).name != name or beside == self.path:
+            message = f"{self.path}: metadata key {TENSORS_FROM!r} names {quoted(name)}"
+            raise ModelFileError(f"{message}, not another file of its folder.", REMAKE)
+        try:
+            self._other = other = GgufFile._open_alone(beside)
+        except ModelFileError as error:
+            message = f"{self.path} takes its weights from {name}, which cannot be used: "
+            hint = f"Keep both files in one folder. {error.hint}"
+            raise ModelFileError(message + error.message, hint) from error
+        if TENSORS_FROM in other.metadata:
+            message = f"{self.path} takes its weights from {name}, which has none of its own"
+            raise ModelFileError(f"{message} either.", REMAKE)
+        self.tensors = MappingProxyType({**other.tensors, **self.tensors})
+        self.file_bytes += other.file_bytes
+
     def __enter__(self) -> Self:
         return self
 
@@ -100,12 +141,17 @@ class GgufFile:
 
     def close(self) -> None:
         self._file.close()
+        if self._other is not None:
+            self._other.close()
 
     def read(self, info: TensorInfo, start: int, buffer: memoryview) -> None:
         """Fill `buffer` with the bytes of the tensor from its byte `start` on.
 
         Raises `ModelFileError` when the bytes are not there any more.
         """
+        if self._other is not None and info.name not in self._own:
+            self._other.read(info, start, buffer)
+            return
         target = buffer.cast("B")
         assert 0 <= start <= start + len(target) <= info.nbytes, f"reads outside {info.name}"
         filled = 0

@@ -14,13 +14,15 @@ from gguf.constants import GGUF_DEFAULT_ALIGNMENT, GGUF_MAGIC, GGUF_VERSION, GGU
 
 from engine.errors import ModelFileError
 from engine.files import replacing
-from engine.gguf.header import Header, TensorType, Value
+from engine.gguf.header import TENSORS_FROM, Header, TensorType, Value
 from engine.types import CancelToken, Progress
 
 PackedMetadata: TypeAlias = Sequence[tuple[str, bytes]]
 """Keys in file order, each with the bytes of its value's kind and value."""
 
 _ALIGNMENT: Final = GGUF_DEFAULT_ALIGNMENT
+_OF_THIS_FILE: Final = ("general.alignment", TENSORS_FROM)
+"""Keys that say how a file holds its tensors; a copy may hold them otherwise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +92,9 @@ def pack_metadata(entries: Iterable[tuple[str, Value]]) -> list[tuple[str, bytes
 
 
 def copied_metadata(path: Path) -> list[tuple[str, bytes]]:
-    """The metadata of a GGUF file, byte for byte, without the alignment of that file.
+    """The metadata of a GGUF file, byte for byte, for a copy that holds all its tensors.
+
+    That is without its alignment, and without the file it takes tensors from.
 
     Raises `ModelFileError` when the file cannot be read or its header is damaged.
     """
@@ -102,7 +106,7 @@ def copied_metadata(path: Path) -> list[tuple[str, bytes]]:
         message = f"{path} cannot be read: {error.strerror or error}."
         raise ModelFileError(message, "Check the name and the disk.") from error
     entries = zip(metadata, header.packed, strict=True)
-    return [(key, value) for key, value in entries if key != "general.alignment"]
+    return [(key, value) for key, value in entries if key not in _OF_THIS_FILE]
 
 
 def with_file_type(metadata: PackedMetadata, file_type: str) -> list[tuple[str, bytes]]:

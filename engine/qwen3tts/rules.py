@@ -82,7 +82,7 @@ def check_request(
         codes=None if voice.codes is None else np.array(voice.codes, np.int64, order="C"),
         transcript=(voice.transcript or "").strip(),
         instruct=instruct,
-        streaming_text=_streams_text(request),
+        streaming_text=_streams_text(request, config),
         notices=notices,
     )
 
@@ -299,8 +299,12 @@ def _plain_name(name: str | None) -> str:
     return (name or "").strip().lower()
 
 
-def _streams_text(request: SpeechRequest) -> bool:
-    """Auto is what the official wrapper does: a clone streams its text, all else does not."""
+def _streams_text(request: SpeechRequest, config: TalkerConfig) -> bool:
+    """Auto is what the official wrapper does: a clone streams its text, all else does not.
+
+    A model may say that its clones do not either.
+    """
     if request.layout is Layout.AUTO:
-        return request.voice is not None and request.voice.embedding is not None
+        cloned = request.voice is not None and request.voice.embedding is not None
+        return cloned and not config.text_first
     return request.layout is Layout.STREAMING

@@ -111,7 +111,7 @@ def test_models_are_found_in_the_background(rig: Rig, shelf: FakeModels, qtbot: 
     assert looking == [True, False]
     assert found == [rig.models.found]
     assert {talker.family for talker in found[0].talkers} == set(Family)
-    assert rig.models.base_talkers == (shelf.base.talker,)
+    assert [talker.path for talker in rig.models.base_talkers] == [shelf.base.talker]
     assert rig.models.codec_for(shelf.custom_voice.talker) == shelf.codec
     assert rig.models.state == ModelState()
 

@@ -15,9 +15,9 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.errors import ModelFileError
-from engine.gguf.header import SHARED_TENSORS
+from engine.gguf.header import SHARED_TENSORS, TENSORS_FROM
 from engine.gguf.reader import GgufFile, TensorInfo, TensorType
-from engine.gguf.writer import NewTensor, pack_metadata, write_gguf
+from engine.gguf.writer import NewTensor, copied_metadata, pack_metadata, write_gguf
 
 U8, U32, F32, BOOL, STRING, ARRAY, U64 = 0, 4, 6, 7, 8, 9, 10
 
@@ -373,6 +373,45 @@ def test_tensors_are_shared_only_where_the_file_says_so(tmp_path: Path) -> None:
     partly = [tensor("a", (8,)), tensor("b", (9,))]
     error = opening_error(write(tmp_path, container([flag], partly, data=bytes(64))))
     assert "tensor 'b' overlaps tensor 'a'" in error.message
+
+
+def test_tensors_are_taken_from_the_file_beside(tmp_path: Path) -> None:
+    def new(name: str, count: int, value: int) -> NewTensor:
+        content = memoryview(bytes([value]) * count * 4)
+        return NewTensor(name, TensorType.F32, (count,), lambda: iter((content,)))
+
+    held, own, copied = tmp_path / "held.gguf", tmp_path / "own.gguf", tmp_path / "copied.gguf"
+    write_gguf(held, pack_metadata([("a.key", 1)]), [new("a", 8, 1), new("b", 16, 2)])
+    beside = pack_metadata([("a.key", 2), (TENSORS_FROM, held.name)])
+    write_gguf(own, beside, [new("b", 8, 3), new("c", 8, 4)])
+    with GgufFile.open(own) as file:
+        assert file.integer("a.key") == 2
+        assert file.file_bytes == held.stat().st_size + own.stat().st_size
+        assert {name: info.shape for name, info in file.tensors.items()} == {
+            "a": (8,),
+            "b": (8,),
+            "c": (8,),
+        }
+        for name, value in (("a", 1), ("b", 3), ("c", 4), ("a", 1)):
+            buffer = bytearray(file.tensors[name].nbytes)
+            file.read(file.tensors[name], 0, memoryview(buffer))
+            assert set(buffer) == {value}
+    assert TENSORS_FROM not in dict(copied_metadata(own))
+
+    for name, problem in (
+        ("../held.gguf", "not another file of its folder"),
+        (own.name, "not another file of its folder"),
+        ("", "not another file of its folder"),
+        ("missing.gguf", "missing.gguf does not exist"),
+    ):
+        write_gguf(copied, pack_metadata([(TENSORS_FROM, name)]), [new("c", 8, 4)])
+        if name == own.name:
+            copied.replace(own)
+            assert problem in opening_error(own).message
+        else:
+            assert problem in opening_error(copied).message
+    write_gguf(copied, pack_metadata([(TENSORS_FROM, own.name)]), [new("c", 8, 4)])
+    assert "which has none of its own" in opening_error(copied).message
 
 
 @pytest.mark.parametrize("counts", [(HUGE, 0), (0, HUGE), (3, 0), (0, 6)])

@@ -195,5 +195,9 @@ def test_one_base_talker_learns_voices_for_every_width(described: ModelDescripti
     )
     deaf = replace(described, path=Path("/m/deaf.gguf"), width=256, has_speaker_encoder=False)
     makers = voice_makers((*found.talkers, deaf))
-    assert makers == (Path("/m/first.gguf"), Path("/m/wide.gguf"))
+    assert [maker.path.name for maker in makers] == ["first.gguf", "wide.gguf"]
+    demo = replace(described, path=Path("/m/demo.gguf"), width=256, size=DEMO_SIZE)
+    assert demo.family is Family.BASE
+    assert voice_makers((demo, *makers)) == makers
+    assert voice_makers((demo, deaf)) == (demo,)
     assert voice_makers(()) == ()

@@ -13,25 +13,29 @@ from torch import Tensor, nn
 
 from engine.cli.speaking import describe_pair
 from engine.errors import ModelFileError
-from engine.families import ModelPair, codec_name, open_codec, open_engine
+from engine.families import ModelPair, codec_name, open_codec, open_engine, open_speaker_encoder
 from engine.gguf.layout import Variant, codec_tensors, talker_tensors
-from engine.types import LengthRule, Sampling, SpeechRequest, StackSampling
+from engine.types import Family, LengthRule, Sampling, SpeechRequest, StackSampling, Voice
 from tools.own_voice.alignment import spoken_characters
 from tools.own_voice.codec import SmallCodec
-from tools.own_voice.dims import CODEC, SPOKEN_BOOKS, TALKER
+from tools.own_voice.dims import CODEC, SPOKEN_BOOKS, TALKER, VOICE_WIDTH
 from tools.own_voice.export import (
     CODEC_NAME,
     codec_values,
     small_codec_metadata,
     small_talker_metadata,
+    speaker_encoder_values,
+    talker_file,
+    talker_file_tensors,
     talker_values,
     write_file,
 )
 from tools.own_voice.judge_words import edits, words_of
 from tools.own_voice.patterns import sentence_from_patterns
-from tools.own_voice.prompts import NO_CODE, spoken_prompt
-from tools.own_voice.speech_data import FRAME, RATE, Clip
-from tools.own_voice.train_talker import TalkerLearner
+from tools.own_voice.prompts import ENGLISH, NO_CODE, spoken_prompt
+from tools.own_voice.speech_data import FRAME, LABELS, RATE, Clip
+from tools.own_voice.train_speaker_encoder import VoiceLearner, log_mel
+from tools.own_voice.train_talker import Sentence, TalkerLearner, make_batch
 from tools.own_voice.training import LAST_RATE, Run, cosine, linear
 
 TEXT = "Hello, classy world!"
@@ -76,7 +80,8 @@ def pair(
     codec: SmallCodec, learner: TalkerLearner, tmp_path_factory: pytest.TempPathFactory
 ) -> ModelPair:
     folder = tmp_path_factory.mktemp("own-voice")
-    pair = ModelPair(folder / "talker.gguf", folder / "tokenizer.gguf")
+    talker = folder / talker_file(Family.CUSTOM_VOICE, Variant.F32)
+    pair = ModelPair(talker, folder / "tokenizer.gguf")
     write_file(
         pair.codec,
         small_codec_metadata(FEW_BOOKS, Variant.F32),
@@ -92,6 +97,25 @@ def pair(
         Variant.F32,
     )
     return pair
+
+
+@pytest.fixture(scope="module")
+def voices() -> VoiceLearner:
+    torch.manual_seed(2)
+    voices = VoiceLearner().eval()
+    shaken(voices)
+    return voices
+
+
+@pytest.fixture(scope="module")
+def cloning_pair(learner: TalkerLearner, voices: VoiceLearner, pair: ModelPair) -> ModelPair:
+    """The same weights as a base talker, which lie in the other file."""
+    talker = pair.talker.with_name(talker_file(Family.BASE, Variant.F32))
+    metadata = small_talker_metadata(FEW_GROUPS, Variant.F32, Family.BASE)
+    tensors = talker_file_tensors(FEW_GROUPS, Family.BASE)
+    write_file(talker, metadata, tensors, speaker_encoder_values(learner, voices), Variant.F32)
+    assert talker.stat().st_size < pair.talker.stat().st_size / 4
+    return ModelPair(talker, pair.codec)
 
 
 def test_a_talker_refuses_other_codes_than_its_own(
@@ -161,6 +185,67 @@ def test_the_engine_reads_the_prompt_and_thinks_as_the_trainable_talker_does(
     assert torch.equal(later[0, : SPOKEN_BOOKS - 1].argmax(-1), codes[0, 1:SPOKEN_BOOKS])
     assert codes[0, 1:SPOKEN_BOOKS].any()
     assert not codes[0, SPOKEN_BOOKS:].any()
+
+
+def test_the_engine_hears_voices_as_the_trainable_encoder_does(
+    learner: TalkerLearner, voices: VoiceLearner, cloning_pair: ModelPair
+) -> None:
+    samples = (0.1 * torch.randn(RATE, generator=torch.Generator().manual_seed(3))).numpy()
+    with torch.no_grad():
+        wanted = learner.voice(voices(log_mel(samples)[None]))[0].numpy()
+    found = open_speaker_encoder(cloning_pair.talker, device="cpu").embedding(samples)
+    assert np.abs(wanted).max() > 0.01
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("with_example", [False, True])
+def test_the_engine_reads_the_prompt_of_a_clone_as_the_trainable_talker_does(
+    learner: TalkerLearner, cloning_pair: ModelPair, *, with_example: bool
+) -> None:
+    draw = torch.Generator().manual_seed(4)
+
+    def sentence(text: str, frames: int) -> Sentence:
+        codes = torch.randint(CODEC.codebook_size, (frames, SPOKEN_BOOKS), generator=draw)
+        labels = torch.zeros(frames, LABELS, dtype=torch.long)
+        return Sentence(text, "slt", codes, labels, None, torch.randn(VOICE_WIDTH, generator=draw))
+
+    example, spoken = sentence("An example.", 7), sentence(TEXT, 2)
+    assert example.numbers is not None
+    spoken = dataclasses.replace(spoken, numbers=example.numbers)
+    voice = Voice(embedding=learner.voice(example.numbers).detach().numpy())
+    if with_example:
+        codes = np.zeros((7, FEW_BOOKS.codebooks), np.int64)
+        codes[:, :SPOKEN_BOOKS] = example.codes.numpy()
+        voice = dataclasses.replace(voice, codes=codes, transcript=example.text)
+        spoken = spoken.after(example)
+    told: dict[str, Tensor] = {}
+    engine = open_engine(cloning_pair, device="cpu", precision="f32")
+    request = SpeechRequest(
+        TEXT, language="english", voice=voice, sampling=Sampling(max_frames=1), seeds=(1,)
+    )
+    list(engine.speak(request, probe=lambda name, value: told.update({name: value})))
+
+    batch = make_batch([spoken], SPOKEN_BOOKS, random.Random(2))  # one that tells the language
+    assert ENGLISH in batch.codec[0]
+    with torch.no_grad():
+        hidden, _ = learner.think(batch)
+    found = told["talker-hidden-prefill-final"]
+    assert batch.text.shape[1] == len(found) + 2
+    torch.testing.assert_close(found, hidden[0, :-2], atol=2e-5, rtol=0)
+
+
+def test_a_clip_and_its_example_are_one_sentence() -> None:
+    def sentence(text: str, place: int) -> Sentence:
+        codes, labels = torch.full((2, SPOKEN_BOOKS), place), torch.full((2, LABELS), place)
+        return Sentence(text, "slt", codes, labels, torch.full((2, 2), place))
+
+    both = sentence("world", 3).after(sentence("Héllo. ", 1))
+    assert both.text == "Héllo. world"
+    assert both.codes[:, 0].tolist() == both.labels[:, 0].tolist() == [1, 1, 3, 3]
+    assert both.places is not None
+    assert both.places[:, 0].tolist() == [1, 1, 3 + 8, 3 + 8]
+    missing = dataclasses.replace(sentence("a", 0), places=None)
+    assert missing.after(both).places is both.after(missing).places is None
 
 
 def test_a_prompt_knows_which_token_every_character_is() -> None:

@@ -6,6 +6,7 @@ from engine.gguf.layout import (
     CodecDecoderDims,
     CodecDims,
     CodecEncoderDims,
+    SpeakerEncoderDims,
     TalkerDims,
     TransformerDims,
 )
@@ -38,3 +39,8 @@ TALKER = TalkerDims(
     talker_context=4096,
     predictor_context=64,
 )
+
+SPEAKER_ENCODER = SpeakerEncoderDims(
+    TALKER.talker.width, channels=96, squeeze=32, attention=32, scale=8
+)
+VOICE_WIDTH = 16  # numbers that tell voices apart; x-vectors are made of them

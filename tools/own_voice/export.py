@@ -3,12 +3,13 @@
     python -m tools.own_voice.export WORK_DIR OUT_DIR
 
 writes the tokenizer from `waveform.pt` (and `encoder.pt`, once there is one) and the talkers from
-`talker.pt`, if those are there.
+`talker.pt` and `speaker_encoder.pt`, if those are there.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from gguf.constants import GGMLQuantizationType
 from gguf.quants import quantize
 from torch import Tensor
 
-from engine.gguf.header import SHARED_TENSORS, TensorType
+from engine.gguf.header import SHARED_TENSORS, TENSORS_FROM, TensorType
 from engine.gguf.layout import (
     CodecDims,
     ExpectedTensor,
@@ -32,24 +33,30 @@ from engine.gguf.layout import (
 )
 from engine.gguf.reader import Value
 from engine.gguf.writer import NewTensor, pack_metadata, write_gguf
+from engine.qwen3tts.config import TEXT_FIRST
 from engine.types import Family
 from tools.checkpoint_metadata import Metadata, codec_metadata, talker_metadata
 from tools.own_voice.codec import SmallCodec
-from tools.own_voice.dims import CODEC, SPOKEN_BOOKS, TALKER, WINDOW
+from tools.own_voice.dims import CODEC, SPEAKER_ENCODER, SPOKEN_BOOKS, TALKER, WINDOW
 from tools.own_voice.prompts import ENGLISH
 from tools.own_voice.teacher_voices import SHIPPED_NAMES, SPEAKER_IDS
+from tools.own_voice.train_speaker_encoder import VoiceLearner, load_speaker_encoder
 from tools.own_voice.train_talker import TalkerLearner, load_talker
 from tools.own_voice.vocabulary import SmallVocabulary
 
 NAMES = {
     Family.CUSTOM_VOICE: "Demonstration voice",
     Family.VOICE_DESIGN: "Demonstration voice, designed",
+    Family.BASE: "Demonstration voice, cloned",
 }
 CODEC_NAME = ("studio.codec_name", "demonstration")
 """Tells talker and tokenizer that they belong together."""
 
-FILES = {Family.CUSTOM_VOICE: "speakers", Family.VOICE_DESIGN: "design"}
-"""What the talkers are called: the same weights, told in two ways whose voice to speak with."""
+FILES = {Family.CUSTOM_VOICE: "speakers", Family.VOICE_DESIGN: "design", Family.BASE: "clone"}
+"""What the talkers are called: the same weights, told in three ways whose voice to speak with. The
+first file holds them, the others take them from it."""
+
+SPEAKER_ENCODER_STEM = "spk_enc."
 
 SAMPLING = {
     "generation.temperature": 0.3,
@@ -112,6 +119,34 @@ def talker_values(learner: TalkerLearner, spoken_books: int) -> dict[str, Tensor
     return values
 
 
+def speaker_encoder_values(learner: TalkerLearner, voices: VoiceLearner) -> dict[str, Tensor]:
+    """Every tensor of the speaker encoder, by name; its last layer is the product of two."""
+    values = {
+        name: value
+        for name, value in voices.state_dict().items()
+        if name.startswith(SPEAKER_ENCODER_STEM)
+    }
+    inner, outer = voices.numbers, learner.voice
+    values["spk_enc.fc.weight"] = (outer.weight @ inner.weight)[..., None]
+    values["spk_enc.fc.bias"] = outer(inner.bias)
+    return values
+
+
+def talker_file_tensors(dims: TalkerDims, family: Family) -> Iterator[ExpectedTensor]:
+    """The tensors that a talker file holds itself."""
+    if family is Family.CUSTOM_VOICE:
+        yield from talker_tensors(dims)
+    elif family is Family.BASE:
+        with_encoder = dataclasses.replace(dims, speaker_encoder=SPEAKER_ENCODER)
+        for tensor in talker_tensors(with_encoder):
+            if tensor.name.startswith(SPEAKER_ENCODER_STEM):
+                yield tensor
+
+
+def talker_file(family: Family, variant: Variant) -> str:
+    return f"demo-talker-{FILES[family]}-{variant.name}.gguf"
+
+
 def write_file(
     target: Path,
     metadata: Metadata,
@@ -166,6 +201,12 @@ def small_talker_metadata(
     dims: TalkerDims, variant: Variant, family: Family = Family.CUSTOM_VOICE
 ) -> Metadata:
     speakers: dict[str, Value] = {}
+    own: Metadata = [CODEC_NAME, (SHARED_TENSORS, True)]
+    if family is not Family.CUSTOM_VOICE:
+        own.append((TENSORS_FROM, talker_file(Family.CUSTOM_VOICE, variant)))
+    if family is Family.BASE:
+        own.append((TEXT_FIRST, True))
+        dims = dataclasses.replace(dims, speaker_encoder=SPEAKER_ENCODER)
     if family is Family.CUSTOM_VOICE:
         names = {name: SPEAKER_IDS[voice] for voice, name in SHIPPED_NAMES.items()}
         speakers = {
@@ -184,7 +225,7 @@ def small_talker_metadata(
             **SAMPLING,
         },
     )
-    return [*metadata, CODEC_NAME, (SHARED_TENSORS, True)]
+    return [*metadata, *own]
 
 
 def export_codec(work: Path, target: Path, spoken_books: int, variant: Variant) -> None:
@@ -197,14 +238,15 @@ def export_codec(work: Path, target: Path, spoken_books: int, variant: Variant) 
 
 
 def export_talkers(work: Path, out: Path, variant: Variant, spoken_books: int | None) -> int:
-    """Write the talker once for every family, with fewer books if told; returns how many."""
+    """Write a talker file for every family, with fewer books if told; returns how many."""
     learner, learnt_books = load_talker(work)
     books = spoken_books or learnt_books
     values = talker_values(learner, books)
-    for family, name in FILES.items():
+    values |= speaker_encoder_values(learner, load_speaker_encoder(work))
+    for family in FILES:
+        target = out / talker_file(family, variant)
         metadata = small_talker_metadata(TALKER, variant, family)
-        target = out / f"demo-talker-{name}-{variant.name}.gguf"
-        write_file(target, metadata, talker_tensors(TALKER), values, variant)
+        write_file(target, metadata, talker_file_tensors(TALKER, family), values, variant)
     return books
 
 

@@ -22,6 +22,7 @@ class SpokenPrompt:
 
     text: list[int]
     codec: list[int]
+    speaker: int  # the row of the speaker; without one, that of the first tag behind
     body: int  # the row of the first token of the words
     tokens_of: list[int]  # for every character of the text, its token's place in the body
 
@@ -31,11 +32,16 @@ class SpokenPrompt:
 
 
 def spoken_prompt(
-    text: str, speaker: str | None, instruct: str = "", *, told_language: bool = True
+    text: str,
+    speaker: str | None,
+    instruct: str = "",
+    *,
+    told_language: bool = True,
+    cloned: bool = False,
 ) -> SpokenPrompt:
-    """The prompt of a `custom_voice` request, or with `instruct` of a `voice_design` one.
+    """The prompt of a `custom_voice` request, with `instruct` of a `voice_design` one.
 
-    The text is given at once.
+    That of a clone leaves a row for the x-vector. The text is given at once.
     """
     encode = tokenizer().encode
     turn: list[int] = []
@@ -49,7 +55,10 @@ def spoken_prompt(
         tags = [CODEC["think"], CODEC["think_bos"], ENGLISH, CODEC["think_eos"]]
     else:
         tags = [CODEC["nothink"], CODEC["think_bos"], CODEC["think_eos"]]
-    if speaker is not None:
+    speaker_row = len(turn) + len(role) + len(tags)
+    if cloned:
+        tags.append(NO_CODE)
+    elif speaker is not None:
         tags.append(SPEAKER_IDS[speaker])
     tags.append(CODEC["pad"])
     texts = turn + role + [TEXT_PAD] * (len(tags) - 1) + [TEXT_BOS]
@@ -57,7 +66,7 @@ def spoken_prompt(
     start = len(texts)
     texts += [*body, TEXT_EOS, TEXT_PAD]
     codes += [CODEC["pad"]] * (len(body) + 1) + [CODEC["bos"]]
-    return SpokenPrompt(texts, codes, start, _places(text, body))
+    return SpokenPrompt(texts, codes, speaker_row, start, _places(text, body))
 
 
 def _places(text: str, body: list[int]) -> list[int]:

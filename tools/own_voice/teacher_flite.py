@@ -140,7 +140,8 @@ def main() -> None:
             continue
         lines = texts[at : at + SHARD]
         if given.voice == VARIED:
-            manners = [varied_manner(given.first + at + place) for place in range(len(lines))]
+            numbers = range(given.first + at, given.first + at + len(lines))
+            manners = [varied_manner(number, given.list) for number in numbers]
             voices = [str(manner) for manner in manners]
         else:
             manners = [FLITE_VOICES[given.voice]] * len(lines)

@@ -76,9 +76,12 @@ def voice_for(index: int) -> str:
     return draw.choices(names, [SHARES.get(name, rest) for name in names])[0]
 
 
-def varied_manner(index: int) -> Manner:
-    """A speaker of sentence `index` that has no name: any size, pitch and pace."""
-    draw = random.Random(f"manner {index}")
+SENTENCES_EACH = 12  # that a speaker without a name reads one after the other
+
+
+def varied_manner(sentence: int, texts: str) -> Manner:
+    """A speaker that has no name, of any size, pitch and pace, for a sentence of a list."""
+    draw = random.Random(f"{texts} {sentence // SENTENCES_EACH}")
     voice = draw.choice(("slt", "slt", "rms", "awb"))
     warp = draw.uniform(0.85, 1.1) if voice == "slt" else draw.uniform(0.9, 1.2)
     pitch = 0.0 if voice == "rms" else draw.uniform(-4, 4)

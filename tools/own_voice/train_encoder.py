@@ -9,10 +9,13 @@ every 200 steps and goes on from it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from tools.own_voice.codec import SmallCodec
+from tools.own_voice.codec import Quantizer, SmallCodec
 from tools.own_voice.train_codes import (
     EVERY,
     HELD_OUT,
@@ -25,11 +28,12 @@ from tools.own_voice.training import Run, read_arguments
 
 LANES = 16
 RATE = 1.5e-3
+CHOICE = 0.1  # weight of the choice of codes
 
 
-def both_rows(codec: SmallCodec, latent: Tensor) -> Tensor:
-    """What goes to the codebooks, normalised: [B, T, 2 * code width]."""
-    return torch.cat([part.rows(latent) for part in (codec.semantic, codec.acoustic)], dim=-1)
+def both_rows(codec: SmallCodec, latent: Tensor) -> tuple[Tensor, Tensor]:
+    """What goes to the codebooks, normalised: [B, T, code width] each."""
+    return codec.semantic.rows(latent), codec.acoustic.rows(latent)
 
 
 def begin_alike(learner: CodeLearner) -> None:
@@ -39,21 +43,39 @@ def begin_alike(learner: CodeLearner) -> None:
     encoder.downsample.load_state_dict(model.frames.state_dict())
 
 
-def apart(learner: CodeLearner, samples: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Mean squared distances of features and of rows, and the share of equal first codes."""
+def choices(quantizer: Quantizer, found: Tensor, codes: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """Logits [n, size] and right code [n] per book: how near the entries are to what is left."""
+    rest = found.flatten(0, 1)
+    for index, book in enumerate(quantizer.chain):
+        right = codes[..., index].flatten()
+        yield rest @ book.codebook.T - book.codebook.square().sum(-1) / 2, right
+        rest = rest - book.codebook[right]
+
+
+def apart(learner: CodeLearner, samples: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """How far from the mel encoder: of features and of rows the mean squared distances, the cross
+    entropy of its codes, and the share of first codes that are equal.
+    """
     codec = learner.codec
     with torch.no_grad():
         right = learner.mel_encoder.features(samples).float()
         wanted = both_rows(codec, learner.mel_encoder(samples))
     with torch.autocast("cpu", torch.bfloat16):
-        found = codec.tok_enc.features(samples)
-        latent = codec.tok_enc.mixed(found)
-    features = (found.float() - right).square().mean() / right.square().mean()
+        features = codec.tok_enc.features(samples)
+        latent = codec.tok_enc.mixed(features)
     rows = both_rows(codec, latent.float())
-    width = rows.shape[-1] // 2
-    with torch.no_grad():
-        same = codec.semantic.codes(rows[..., :width]) == codec.semantic.codes(wanted[..., :width])
-    return features, (rows - wanted).square().mean(), same.float().mean()
+    chosen = [
+        pair
+        for part, found, true in zip((codec.semantic, codec.acoustic), rows, wanted, strict=True)
+        for pair in choices(part, found, part.codes(true))
+    ]
+    logits, first = chosen[0]
+    return (
+        (features.float() - right).square().mean() / right.square().mean(),
+        F.mse_loss(torch.cat(rows, dim=-1), torch.cat(wanted, dim=-1)),
+        torch.stack([F.cross_entropy(*pair) for pair in chosen]).mean(),
+        (logits.argmax(-1) == first).float().mean(),
+    )
 
 
 def main() -> None:
@@ -69,18 +91,19 @@ def main() -> None:
     else:
         begin_alike(learner)
     for _ in run:
-        features, loss, _ = apart(learner, crops.batch(LANES)[0])
-        run.learn(features + loss)
+        features, loss, choice, _ = apart(learner, crops.batch(LANES)[0])
+        run.learn(features + loss + CHOICE * choice)
         total += loss.item() / EVERY
         if run.step % EVERY == 0:
             with torch.no_grad():
                 found = [apart(learner, test) for test in tests]
-            features, distance, same = (
-                torch.stack([one[place] for one in found]).mean() for place in range(3)
+            features, distance, choice, same = (
+                torch.stack(one).mean() for one in zip(*found, strict=True)
             )
             print(
                 f"step {run.step} ({run.seconds:.0f} s): {total:.4f}, held out {distance:.4f} "
-                f"(features {features:.4f}), {100 * same:.1f} % of the first codes equal",
+                f"(features {features:.4f}, codes {choice:.3f}), "
+                f"{100 * same:.1f} % of the first codes equal",
                 flush=True,
             )
             total = 0.0

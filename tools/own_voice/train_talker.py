@@ -4,7 +4,9 @@
 
 The first `--books` codebooks are learnt, the rest are zero in every frame. Two aids: the first
 heads of two blocks are told which letters a frame speaks, and phonemes are to be read off the
-hidden states. Clips are encoded once with `codes.pt` into `coded-*/`. Writes `talker.pt` every 250
+hidden states. Some clips are cloned: the voice is told by the speaker encoder's numbers of another
+clip, sometimes with that clip as an example before it. Clips are encoded once with `codes.pt` into
+`coded-*/`, and with `speaker_encoder.pt` into `numbers-*/`. Writes `talker.pt` every 250
 steps, with a running mean of the weights, and goes on from it.
 """
 
@@ -13,7 +15,8 @@ from __future__ import annotations
 import os
 import random
 import time
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,13 +26,14 @@ from torch import Tensor, nn
 
 from engine.gguf.layout import TalkerDims
 from tools.own_voice.alignment import spoken_characters
-from tools.own_voice.dims import TALKER
+from tools.own_voice.dims import TALKER, VOICE_WIDTH
 from tools.own_voice.prompts import CODEC, NO_CODE, TEXT_PAD, SpokenPrompt, spoken_prompt
 from tools.own_voice.speech_data import FRAME, LABELS, PHONEMES, Clip, read_shard, shards_of
 from tools.own_voice.speech_data import RATE as RATE_OF_SOUND
 from tools.own_voice.talker import SmallSpeaker
 from tools.own_voice.teacher_voices import SPEAKER_IDS, Manner, describe
 from tools.own_voice.train_codes import CodeLearner
+from tools.own_voice.train_speaker_encoder import VoiceLearner, load_speaker_encoder
 from tools.own_voice.train_waveform import encode, fingerprint, load_codes
 from tools.own_voice.training import Run, linear, read_arguments
 
@@ -44,15 +48,23 @@ ENCODED_TOGETHER = 16  # clips
 ROUND = 6000  # sentences between two looks for new shards
 FIRST_SHARDS, NEW_SHARDS = 24, 12  # encoded at the first look, and at every later one
 SHARES = (
-    ("audio-flite", "slt-[0-9]*", 0.42),
-    ("audio-flite", "slt-deep-*", 0.12),
-    ("audio-flite", "rms-[0-9]*", 0.12),
-    ("audio-flite", "rms-bright-*", 0.11),
-    ("audio-flite", "awb-*", 0.11),
+    ("audio-flite", "slt-[0-9]*", 0.24),
+    ("audio-flite", "slt-deep-*", 0.09),
+    ("audio-flite", "rms-[0-9]*", 0.09),
+    ("audio-flite", "rms-bright-*", 0.08),
+    ("audio-flite", "awb-*", 0.08),
     ("audio-flite-varied", "*", 0.12),
 )
 """Folder, pattern of the shards' names, and share of the batches."""
 
+CLONED = (
+    ("audio-flite-varied", "*", 0.17),
+    ("audio-flite", "*-???[0-4]0", 0.07),
+    ("audio", "*", 0.06),
+)
+"""The same of those that are told by an x-vector."""
+
+WITH_EXAMPLE = 0.35  # of the clones, with the words and the codes of the clip that tells the voice
 MEAN_OVER = 150  # steps, of the running mean of the weights
 
 
@@ -64,7 +76,21 @@ class Sentence:
     voice: str
     codes: Tensor  # [T, SPOKEN_BOOKS]
     labels: Tensor  # [T, LABELS]
-    places: Tensor | None  # [T, 2], first and last character that a frame may speak
+    places: Tensor | None  # [T, 2], first and last byte that a frame may speak
+    numbers: Tensor | None = None  # [VOICE_WIDTH], of the voice, if it is cloned
+
+    def after(self, other: Sentence) -> Sentence:
+        """Both, `other` first, as one."""
+        places = None
+        if self.places is not None and other.places is not None:
+            places = torch.cat((other.places, self.places + len(other.text.encode())))
+        return replace(
+            self,
+            text=other.text + self.text,
+            codes=torch.cat((other.codes, self.codes)),
+            labels=torch.cat((other.labels, self.labels)),
+            places=places,
+        )
 
 
 def encode_all(learner: CodeLearner, clips: list[Clip]) -> list[Tensor]:
@@ -141,14 +167,63 @@ class CodedFolder:
         ]
         others = [file for file in new if file not in coded]
         for file in coded + others[:most]:
-            self.sentences += read_coded(self._work, self._folder, file, self._learner)
+            self.sentences += self._sentences(file)
             self._read.add(file)
+
+    def _sentences(self, shard: Path) -> list[Sentence]:
+        return read_coded(self._work, self._folder, shard, self._learner)
+
+    def presented(self, sentences: list[Sentence], draw: random.Random) -> list[Sentence]:
+        """Some of the sentences, as they are learnt."""
+        return sentences
 
     @property
     def hours(self) -> float:
         return (
             sum(len(sentence.codes) for sentence in self.sentences) * FRAME / RATE_OF_SOUND / 3600
         )
+
+
+def read_numbers(work: Path, folder: str, file: Path, voices: VoiceLearner) -> Tensor:
+    """What tells the voices of a shard's clips [clips, VOICE_WIDTH], computed now or before."""
+    known = float(voices.numbers.weight.double().sum())
+    kept = work / f"numbers-{known:.3f}" / folder / f"{file.stem}.pt"
+    if not kept.exists():
+        kept.parent.mkdir(exist_ok=True, parents=True)
+        partial = kept.with_suffix(f".partial{os.getpid()}")
+        torch.save(torch.stack([voices.of_clip(clip) for clip in read_shard(file)]), partial)
+        os.replace(partial, kept)
+    numbers: Tensor = torch.load(kept)
+    return numbers
+
+
+class ClonedFolder(CodedFolder):
+    """Sentences whose voice is told by another clip of it."""
+
+    def __init__(
+        self, work: Path, folder: str, learner: CodeLearner, pattern: str, voices: VoiceLearner
+    ) -> None:
+        super().__init__(work, folder, learner, pattern)
+        self._voices = voices
+        self._by_voice = defaultdict[str, list[Sentence]](list)
+
+    def _sentences(self, shard: Path) -> list[Sentence]:
+        numbers = read_numbers(self._work, self._folder, shard, self._voices)
+        plain = super()._sentences(shard)
+        sentences = [replace(one, numbers=row) for one, row in zip(plain, numbers, strict=True)]
+        for sentence in sentences:
+            self._by_voice[sentence.voice].append(sentence)
+        return sentences
+
+    def presented(self, sentences: list[Sentence], draw: random.Random) -> list[Sentence]:
+        return [self._cloned(sentence, draw) for sentence in sentences]
+
+    def _cloned(self, sentence: Sentence, draw: random.Random) -> Sentence:
+        example = draw.choice(self._by_voice[sentence.voice])
+        told = replace(sentence, numbers=example.numbers)
+        if example is sentence or draw.random() >= WITH_EXAMPLE:
+            return told
+        return told.after(example)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +234,8 @@ class Batch:
     codec: Tensor  # [B, M], NO_CODE adds nothing
     frames: Tensor  # [B, M, books]
     is_frame: Tensor  # [B, M]
+    numbers: Tensor  # [B, VOICE_WIDTH], zero without a clone
+    is_cloned: Tensor  # [B, M], the row of the x-vector
     lane: Tensor  # [N] of every frame, and the row that predicts it
     row: Tensor  # [N]
     codes: Tensor  # [N, books]
@@ -169,13 +246,16 @@ class Batch:
 
 
 def prompt_of(sentence: Sentence, draw: random.Random) -> SpokenPrompt:
-    """With the speaker's name, or with a description where it has none."""
+    """For a clone, with the speaker's name, or with a description where it has none."""
+    language = draw.random() > WITHOUT_LANGUAGE
+    if sentence.numbers is not None:
+        return spoken_prompt(sentence.text, None, told_language=language, cloned=True)
     named = sentence.voice in SPEAKER_IDS
     return spoken_prompt(
         sentence.text,
         sentence.voice if named else None,
         "" if named else describe(Manner.parse(sentence.voice), draw),
-        told_language=draw.random() > WITHOUT_LANGUAGE,
+        told_language=language,
     )
 
 
@@ -185,6 +265,7 @@ def make_batch(sentences: list[Sentence], books: int, draw: random.Random) -> Ba
     size = (len(sentences), longest)
     text, codec = torch.full(size, TEXT_PAD), torch.full(size, NO_CODE)
     frames, is_frame = torch.zeros(*size, books, dtype=torch.long), torch.zeros(size)
+    numbers, is_cloned = torch.zeros(len(sentences), VOICE_WIDTH), torch.zeros(size)
     lane, row, looked_at, aligned = [], [], [], []
     for number, (prompt, sentence) in enumerate(zip(prompts, sentences, strict=True)):
         rows, count = prompt.rows, len(sentence.codes)
@@ -192,6 +273,8 @@ def make_batch(sentences: list[Sentence], books: int, draw: random.Random) -> Ba
         codec[number, :rows] = torch.tensor(prompt.codec)
         frames[number, rows : rows + count] = sentence.codes[:, :books]
         is_frame[number, rows : rows + count] = 1
+        if sentence.numbers is not None:
+            numbers[number], is_cloned[number, prompt.speaker] = sentence.numbers, 1
         lane.append(torch.full((count,), number))
         row.append(torch.arange(rows - 1, rows - 1 + count))
         looked_at.append(_looked_at(prompt, sentence, longest))
@@ -201,6 +284,8 @@ def make_batch(sentences: list[Sentence], books: int, draw: random.Random) -> Ba
         codec,
         frames,
         is_frame,
+        numbers,
+        is_cloned,
         torch.cat(lane),
         torch.cat(row),
         torch.cat([sentence.codes[:, :books] for sentence in sentences]),
@@ -226,6 +311,8 @@ class TalkerLearner(nn.Module):
         super().__init__()
         self.speaker = SmallSpeaker(dims)
         self.phonemes = nn.Linear(dims.talker.width, LABELS * PHONEMES)
+        self.voice = nn.Linear(VOICE_WIDTH, dims.talker.width)  # x-vectors
+        nn.init.normal_(self.voice.weight, std=0.02)
 
     def think(self, batch: Batch) -> tuple[Tensor, list[Tensor]]:
         """Hidden states [B, M, width], and the attention of the heads that are watched."""
@@ -235,6 +322,7 @@ class TalkerLearner(nn.Module):
         x = talker.text(batch.text)
         x = x + talker.codec_embd(batch.codec.clamp(min=0)) * (batch.codec >= 0)[..., None]
         x = x + self.speaker.frames(batch.frames) * heard[..., None]
+        x = x + self.voice(batch.numbers)[:, None] * batch.is_cloned[..., None]
         return talker.run(x, WATCHED)
 
     def losses(self, batch: Batch, books: int) -> dict[str, Tensor]:
@@ -282,7 +370,8 @@ class Batches:
             for folder, share in self._folders:
                 folder.update(most=NEW_SHARDS if folder.sentences else FIRST_SHARDS)
                 if folder.sentences:
-                    mixed += self._draw.choices(folder.sentences, k=int(share * ROUND))
+                    chosen = self._draw.choices(folder.sentences, k=int(share * ROUND))
+                    mixed += folder.presented(chosen, self._draw)
             self._draw.shuffle(mixed)
             for first in range(0, len(mixed), LANES * 16):
                 part = mixed[first : first + LANES * 16]
@@ -292,22 +381,33 @@ class Batches:
         return make_batch(self._waiting.pop(), self._books, self._draw)
 
 
+def held_out(folder: CodedFolder, books: int) -> list[Batch]:
+    """Two batches of sentences that nothing is trained on."""
+    draw = random.Random(3)
+    folder.update()
+    chosen = draw.sample(folder.sentences, 2 * LANES)
+    sentences = folder.presented(chosen, draw)
+    parts = [sentences[:LANES], sentences[LANES:]]
+    return [make_batch(part, books, draw) for part in parts]
+
+
 def main() -> None:
     parser = read_arguments(__doc__, seed=2)
     parser.add_argument("--books", type=int, default=2)
     given = parser.parse_args()
-    codes = load_codes(given.work)
-    train = [
-        (CodedFolder(given.work, folder, codes, pattern), share)
-        for folder, pattern, share in SHARES
-    ]
-    tests = {}
-    for folder, pattern, _ in SHARES:
-        held = CodedFolder(given.work, f"{folder}-everyday", codes, pattern)
-        held.update()
-        parts = [held.sentences[at : at + LANES] for at in range(0, 2 * LANES, LANES)]
+    codes, voices = load_codes(given.work), load_speaker_encoder(given.work)
+    train, tests = list[tuple[CodedFolder, float]](), {}
+    for folder, pattern, share in SHARES:
+        train.append((CodedFolder(given.work, folder, codes, pattern), share))
         name = pattern.partition("-[")[0].strip("-*") or "described"
-        tests[name] = [make_batch(part, given.books, random.Random(3)) for part in parts]
+        tests[name] = held_out(
+            CodedFolder(given.work, f"{folder}-everyday", codes, pattern), given.books
+        )
+    for folder, pattern, share in CLONED:
+        cloned = ClonedFolder(given.work, folder, codes, pattern, voices)
+        train.append((cloned, share))
+        held = ClonedFolder(given.work, f"{folder}-everyday", codes, "*", voices)
+        tests[f"cloned, {folder}"] = held_out(held, given.books)
     learner = TalkerLearner()
     mean = [weight.detach().clone() for weight in learner.parameters()]
     optimizer = torch.optim.AdamW(
