@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.core.takes import Take, TakeEnding, TakeRequest
+from app.core.voice_folder import load_voice
 from app.core.voice_parts import VoiceParts
-from app.core.voice_record import LibraryVoice, VoiceDetails, VoiceKind
+from app.core.voice_record import LibraryVoice, Likeness, VoiceDetails, VoiceKind
 from app.jobs.work import Openers
 from app.studio.voice_making import MakingState
-from engine import Family, ModelPair, describe_model, open_engine
+from engine import Family, ModelPair, VoiceFileError, describe_model, open_engine
 from engine.audio import read_audio
+from engine.types import DEMO_WIDTH
 from engine.voices import read_codes, read_embedding
 from tests.fakes import BASE, CODEC, DATA, fake_models, fake_opener
 from tests.workshop import Workshop, put_speech
@@ -98,6 +101,47 @@ def test_a_take_becomes_a_voice_that_speaks(shop: Workshop, data: Path, qtbot: Q
         note.action()
     assert wished.args[0].id == voice.id
     assert shop.voices.selected == voice
+
+
+def test_the_codes_of_another_tokenizer_stay_apart(
+    shop: Workshop, data: Path, qtbot: QtBot
+) -> None:
+    find_models(shop)
+    take = replace(make_take(shop, data), codec="demonstration")
+    with qtbot.waitSignals([shop.designing.locked, shop.designing.completed]):
+        shop.designing.lock(take, "Edith")
+    shop.flush()
+    (voice,) = shop.voices.listing.voices
+    assert set(voice.files.codecs) == {"", "demonstration"}
+    of_take = read_codes(shop.session.codes_path(take))
+    kept = read_codes(voice.folder / "voice-demonstration.rvq")
+    assert np.array_equal(kept, of_take)
+    assert not np.array_equal(read_codes(voice.folder / "voice.rvq"), of_take)
+    assert load_voice(voice, WIDTH, Likeness.BEST, codec="demonstration").codes is not None
+    with pytest.raises(VoiceFileError, match="no reference codes"):
+        load_voice(voice, WIDTH, Likeness.BEST, codec="another")
+
+
+def test_a_voice_of_the_demonstration_is_learnt_again_by_a_large_model(
+    shop: Workshop, data: Path, qtbot: QtBot
+) -> None:
+    path = shop.recordings / "Anna.wav"
+    put_speech(path, data, rate=24_000)
+    parts = VoiceParts(
+        clip=path,
+        transcript="Words.",
+        codes=np.zeros((9, 16), np.int64),
+        codec="demonstration",
+        embeddings=(np.ones(DEMO_WIDTH, np.float32),),
+    )
+    shop.voices.create(VoiceDetails("Anna", VoiceKind.CLONE), parts)
+    shop.flush()
+    with qtbot.waitSignal(shop.designing.completed):
+        find_models(shop)
+    (voice,) = shop.voices.listing.voices
+    assert voice.files.widths == (WIDTH, DEMO_WIDTH)
+    assert set(voice.files.codecs) == {"", "demonstration"}
+    assert not shop.designing.pending
 
 
 def test_without_words_only_the_sound_is_kept(shop: Workshop, data: Path, qtbot: QtBot) -> None:

@@ -3,8 +3,8 @@
     python -m tools.own_voice.evaluate MODELS OUT --clips WORK_DIR
 
 Lets every talker in MODELS read the everyday sentences, sends the teacher's everyday clips
-through encoder and decoder, and listens to both with Whisper tiny. Writes the sound, what was
-understood and `report.md` into OUT.
+through encoder and decoder, clones voices that nothing was trained on, and listens to all of it
+with Whisper tiny. Writes the sound, what was understood and `report.md` into OUT.
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ import numpy as np
 import soundfile
 from numpy.typing import NDArray
 
-from engine.families import ModelPair, describe_model, open_codec, open_engine
-from engine.types import Ending, Family, LengthRule, SpeechRequest
+from engine.families import Engine, ModelPair, open_codec, open_engine
+from engine.types import Ending, Family, LengthRule, Samples, SpeechRequest
+from tools.own_voice.clones import Original, nearness, unheard_voices
 from tools.own_voice.judge import Heard, Recogniser, word_error_rate
 from tools.own_voice.listening import likeness, median_pitch, timbre
 from tools.own_voice.speech_data import Clip, ShardFolder
 
 EVERYDAY = Path(__file__).parent / "data/everyday.txt"
 CLIP_FOLDERS = ("audio-flite-everyday", "audio-everyday")
+CLONED, CLONED_WITH_EXAMPLE = "cloned", "cloned with example"
 LONGEST = 150  # frames: nothing of the list takes that long
 INSTRUCTIONS = tuple(
     f"A {who}, {pitch}, {pace}"
@@ -92,10 +94,9 @@ class Task:
 
 
 def read_aloud(
-    pair: ModelPair, tasks: Sequence[Task], listener: Listener, seed: int
+    engine: Engine, tasks: Sequence[Task], listener: Listener, seed: int
 ) -> Iterator[Reading]:
     """The sentences of EVERYDAY in several manners."""
-    engine = open_engine(pair)
     sampling = dataclasses.replace(engine.default_sampling, max_frames=LONGEST)
     list(engine.speak(dataclasses.replace(tasks[0].request, text="Hello.", seeds=(seed,))))
     for task in tasks:
@@ -117,10 +118,20 @@ def read_aloud(
         yield Reading(manner, heard, ended, seconds, took, sounds)
 
 
-def tasks_for(talker: Path, sentences: int) -> list[Task]:
+def tasks_for(engine: Engine, sentences: int, originals: Sequence[Original]) -> list[Task]:
     """A manner each, and most sentences for the first speaker."""
-    description = describe_model(talker)
+    description = engine.description
     fewer = max(2, sentences // 5)
+    if description.family is Family.BASE:
+        tasks = []
+        for original in originals:
+            heard = engine.extract_voice(original.samples)
+            alone = dataclasses.replace(heard, codes=None)
+            example = dataclasses.replace(heard, transcript=original.transcript)
+            for folder, voice in ((CLONED, alone), (CLONED_WITH_EXAMPLE, example)):
+                name = f"{folder}/{original.name}"
+                tasks.append(Task(name, SpeechRequest("", voice=voice), fewer))
+        return tasks
     if description.family is Family.CUSTOM_VOICE:
         counts = [sentences, *[fewer] * (len(description.speakers) - 1)]
         return [
@@ -140,6 +151,34 @@ def through_codec(codec_file: Path, clips: list[Clip], listener: Listener) -> li
         samples = np.concatenate(list(codec.decode(codes)))
         heard.append(listener.listen(name, clip.text, samples, codec.sample_rate))
     return heard
+
+
+def told_nearness(
+    engine: Engine, originals: Sequence[Original], readings: Sequence[Reading], out: Path
+) -> list[str]:
+    """How near the clones are to their voices, by the model's own ears; keeps the originals."""
+    known = {original.name: original.other for original in originals}
+    for name, sound in known.items():
+        file = out / "originals" / f"{name}.wav"
+        file.parent.mkdir(exist_ok=True)
+        soundfile.write(file, sound, engine.sample_rate)
+
+    def embed(sound: Samples) -> NDArray[np.float32]:
+        vector = engine.extract_voice(sound).embedding
+        assert vector is not None
+        return vector
+
+    lines = []
+    for folder in (CLONED, CLONED_WITH_EXAMPLE):
+        made = {
+            name: reading.sounds
+            for name in known
+            for reading in readings
+            if reading.manner == f"{folder}/{name}"
+        }
+        lines.append(f"- {folder}, by its own speaker encoder: {nearness(known, made, embed)}")
+    pitches = [f"{name} {median_pitch(sound):.0f} Hz" for name, sound in known.items()]
+    return [*lines, f"- pitch of the originals: {', '.join(pitches)}"]
 
 
 def likenesses(readings: list[Reading]) -> tuple[float, float]:
@@ -165,18 +204,24 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     listener = Listener(given.out)
     codec = next(given.models.glob("*tokenizer*.gguf"))
+    originals = unheard_voices(given.clips) if given.clips is not None else []
     files = sorted(given.models.glob("*.gguf"))
     lines = [f"- {file.name}: {file.stat().st_size / 1e6:.1f} MB" for file in files]
     for talker in sorted(given.models.glob("*talker*.gguf")):
         lines += ["", f"{talker.name}, Whisper tiny, seed {given.seed}:", ""]
         lines += ["| manner | sentences | words wrong | ended | pitch | letters/s | RTF |"]
         lines += ["|---|---|---|---|---|---|---|"]
-        tasks = tasks_for(talker, given.sentences)
+        engine = open_engine(ModelPair(talker, codec))
+        tasks = tasks_for(engine, given.sentences, originals)
         readings = []
-        for reading in read_aloud(ModelPair(talker, codec), tasks, listener, given.seed):
+        for reading in read_aloud(engine, tasks, listener, given.seed):
             readings.append(reading)
             lines.append(reading.row())
             print(reading.row(), flush=True)
+        if not readings:
+            continue
+        if engine.description.family is Family.BASE:
+            lines += ["", *told_nearness(engine, originals, readings, given.out)]
         same, others = likenesses(readings)
         lines += ["", f"Likeness of timbre: {same:.3f} within a manner, {others:.3f} between two."]
     if given.clips is not None:

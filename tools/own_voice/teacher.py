@@ -26,7 +26,7 @@ import onnxruntime
 from kokoro_onnx.tokenizer import Tokenizer  # type: ignore[import-not-found]
 from numpy.typing import NDArray
 
-from tools.own_voice.teacher_voices import voice_for
+from tools.own_voice.teacher_voices import UNHEARD_VOICES, voice_for
 
 RATE = 24_000
 SHARD = 64
@@ -115,11 +115,15 @@ def main() -> None:
     parser.add_argument("work", type=Path)
     parser.add_argument("--part", type=int, default=0)
     parser.add_argument("--of", type=int, default=1)
-    parser.add_argument("--list", default="train", help="train or unseen")
+    parser.add_argument("--list", default="train", help="train, unseen or everyday")
+    parser.add_argument(
+        "--unheard", action="store_true", help="with the voices that nothing is trained on"
+    )
     given = parser.parse_args()
     os.nice(19)
     texts = (given.work / f"{given.list}.txt").read_text().splitlines()
-    folder = given.work / ("audio" if given.list == "train" else f"audio-{given.list}")
+    of_list = "" if given.list == "train" else f"-{given.list}"
+    folder = given.work / f"audio{'-unheard' * given.unheard}{of_list}"
     folder.mkdir(exist_ok=True)
     teacher, seconds, started = Teacher(given.work), 0.0, time.monotonic()
     for number in range(given.part, -(-len(texts) // SHARD), given.of):
@@ -128,6 +132,8 @@ def main() -> None:
             continue
         lines = texts[number * SHARD : (number + 1) * SHARD]
         voices = [voice_for(number * SHARD + at) for at in range(len(lines))]
+        if given.unheard:
+            voices = [UNHEARD_VOICES[at % len(UNHEARD_VOICES)] for at in range(len(lines))]
         readings = [teacher.read(text, voice) for text, voice in zip(lines, voices, strict=True)]
         write_shard(file, lines, voices, readings)
         seconds += sum(len(reading.samples) for reading in readings) / RATE

@@ -186,7 +186,7 @@ class CodedFolder:
 
 def read_numbers(work: Path, folder: str, file: Path, voices: VoiceLearner) -> Tensor:
     """What tells the voices of a shard's clips [clips, VOICE_WIDTH], computed now or before."""
-    known = float(voices.numbers.weight.double().sum())
+    known = float(voices.numbers.weight.detach().double().sum())
     kept = work / f"numbers-{known:.3f}" / folder / f"{file.stem}.pt"
     if not kept.exists():
         kept.parent.mkdir(exist_ok=True, parents=True)

@@ -20,6 +20,7 @@ namespace step {
 
 constexpr float kLargest = 32512.0f;  // 127 * 256: the high byte stays in range
 constexpr float kSmallest = 1e-30f;   // below, dividing by it would overflow
+constexpr int kAhead = 4096;          // bytes; so far ahead q4 is fetched, which is slow to read
 
 // --- what each instruction set brings ---
 //
@@ -366,6 +367,7 @@ void multiply_q4(const uint8_t* data, const Activations& x, int first, Lanes* ou
         }
         Sum sum[kColumns];
         for (int j = 0; j < 4; ++j, quads += 8 * kColumns) {
+            __builtin_prefetch(data + 64 * j + kAhead);
             const Weights both = bytes(data + 2 * kRows + 64 * j);
             const Weights near = low_halves(both), far = high_halves(both);
             for (int c = 0; c < kColumns; ++c) {

@@ -43,6 +43,20 @@ inline void rotate(float* x, const float* cosine, const float* sine, int width) 
     }
 }
 
+constexpr int kHeld = 8 / kParts;  // sums that fit into the registers beside all else
+
+// The first lanes of the rows of `values`, `width` apart, by their shares; sums stay in registers.
+template <int kCount>
+void add_shares(const float* shares, const float* values, int64_t seen, int width, float* to) {
+    Lanes sum[kCount];
+    for (int i = 0; i < kCount; ++i) sum[i] = all(0.0f);
+    for (int64_t s = 0; s < seen; ++s, values += width) {
+        const Lanes share = all(shares[s]);
+        for (int i = 0; i < kCount; ++i) sum[i] = sum[i] + share * load(values + kLanes * i);
+    }
+    for (int i = 0; i < kCount; ++i) store(to + kLanes * i, sum[i]);
+}
+
 // softmax(q k / sqrt(width)) v over the first `seen` positions.
 inline void mix(const float* query, const float* keys, const float* values, int64_t seen, int width,
                 std::vector<float>& scores, float* to) {
@@ -67,13 +81,12 @@ inline void mix(const float* query, const float* keys, const float* values, int6
         total = total + load(&scores[size_t(s)]);
     }
     const float inverse = 1.0f / fold(total);
-    for (int i = 0; i < width; i += kLanes) store(to + i, all(0.0f));
-    for (int64_t s = 0; s < seen; ++s) {
-        const Lanes share = all(scores[size_t(s)] * inverse);
-        const float* value = values + s * width;
-        for (int i = 0; i < width; i += kLanes)
-            store(to + i, load(to + i) + share * load(value + i));
-    }
+    for (int64_t s = 0; s < seen; ++s) scores[size_t(s)] *= inverse;
+    int first = 0;
+    for (; first + kHeld * kLanes <= width; first += kHeld * kLanes)
+        add_shares<kHeld>(scores.data(), values + first, seen, width, to + first);
+    for (; first < width; first += kLanes)
+        add_shares<1>(scores.data(), values + first, seen, width, to + first);
 }
 
 // One key head of one lane: store the new keys and values, and mix for all new positions.
