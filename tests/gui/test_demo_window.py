@@ -13,7 +13,9 @@ from pytestqt.qtbot import QtBot
 
 from app.audio.null import NullBackend
 from app.core.paths import studio_paths
-from app.core.takes import TakeEnding
+from app.core.takes import TakeEnding, TakeRequest
+from app.core.voice_parts import VoiceParts
+from app.core.voice_record import LibraryVoice, Likeness, VoiceDetails, VoiceKind
 from app.jobs.work import Openers
 from app.studio.models import ModelStatus
 from app.studio.speech import SpeechPhase
@@ -27,6 +29,7 @@ from app.ui.no_models import NoModels
 from app.ui.speakers_tab import TAB
 from app.ui.theme import Appearance
 from engine import Family, ModelPair
+from engine.types import DEMO_WIDTH
 
 
 @pytest.fixture
@@ -104,6 +107,47 @@ def test_the_way_to_the_large_models_is_told(
     button.click()
     qtbot.waitUntil(lambda: studio.models.state.status is ModelStatus.LOADED, timeout=60_000)
     assert studio.models.state.pair == demo_voice
+
+
+def test_a_recording_is_cloned_without_a_download(
+    window: MainWindow, studio: Studio, demo_voice: ModelPair, qtbot: QtBot
+) -> None:
+    words = "The baby is sleeping, so please speak softly."
+    clip = Path(__file__).parents[1] / "voices" / "man.flac"
+    made: list[LibraryVoice] = []
+    parts = VoiceParts(clip=clip, transcript=words)
+    studio.voices.create(VoiceDetails("George", VoiceKind.CLONE), parts, made.append)
+    qtbot.waitUntil(lambda: bool(made))
+    window.tabs.setCurrentIndex(CLONE)
+    gate = window.clone.findChild(FamilyGate)
+    assert gate is not None
+    load = next(one for one in gate.findChildren(QPushButton) if one.text().startswith("Load"))
+    assert load.text() == "Load the demonstration voice"
+    load.click()
+    clone = demo_voice.talker.with_name("demo-talker-clone-Q8_0.gguf")
+    qtbot.waitUntil(
+        lambda: (
+            (pair := studio.models.state.pair) is not None
+            and pair.talker == clone
+            and studio.models.state.status is ModelStatus.LOADED
+        ),
+        timeout=60_000,
+    )
+    assert gate.text == DEMO_SENTENCES[Family.BASE]
+    qtbot.waitUntil(lambda: not studio.designing.pending, timeout=60_000)  # learnt by itself
+    voice = studio.voices.listing.find(made[0].id)
+    assert voice is not None
+    assert (voice.files.widths, voice.files.codecs) == ((DEMO_WIDTH,), ("demonstration",))
+    for likeness in (Likeness.STEADY, Likeness.BEST):
+        request = TakeRequest(
+            "Please turn down the music.", Family.BASE, voice_id=voice.id, likeness=likeness
+        )
+        count = len(studio.session.takes)
+        studio.speech.speak(request, (1,), voice.name)
+        qtbot.waitUntil(lambda: len(studio.session.takes) > count, timeout=60_000)  # noqa: B023
+        qtbot.waitUntil(lambda: studio.speech.state.phase is SpeechPhase.IDLE, timeout=60_000)
+        take = studio.session.takes[-1]
+        assert (take.codec, take.ending) == ("demonstration", TakeEnding.SPOKEN)
 
 
 def test_an_official_tokenizer_waits_for_its_talker(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 from app.__main__ import main
 from app.core.models import choose_pair, find_models, is_demo
 from app.core.paths import studio_paths
-from engine import Ending, Engine, Family, ModelPair, SpeechRequest, describe_model, open_codec
+from app.studio.models import FAMILIES
+from engine import (
+    Ending,
+    Engine,
+    Family,
+    ModelPair,
+    SpeechRequest,
+    Voice,
+    describe_model,
+    open_codec,
+)
 from engine import open_engine as open_model
 from tests.terminal import Terminal
 from tools.own_voice.judge import Recogniser, word_error_rate
@@ -25,12 +35,21 @@ DEMO = Path(__file__).parents[2] / "resources" / "demo"
 CODEC = DEMO / "demo-tokenizer-F16.gguf"
 SPEAKERS = ModelPair(DEMO / "demo-talker-speakers-Q8_0.gguf", CODEC)
 DESIGN = ModelPair(DEMO / "demo-talker-design-Q8_0.gguf", CODEC)
+CLONE = ModelPair(DEMO / "demo-talker-clone-Q8_0.gguf", CODEC)
+VOICES = Path(__file__).parents[1] / "voices"
+WORDS = {
+    "woman": "We had dinner with our friends last night. I forgot to charge my phone before the "
+    "trip. Could you help me carry these boxes upstairs?",
+    "man": "The baby is sleeping, so please speak softly. She found a small key under the mat. "
+    "He has lived in this town all his life.",
+}
 SENTENCES = (
     "I need a new pair of running shoes.",
     "We had dinner with our friends last night.",
     "The shop closes early on Sundays.",
 )
 MOST_WRONG = 0.3  # of the words
+MOST_FRAMES = 120
 WOMEN, MEN = ("clara", "nora"), ("ruben", "felix", "angus")
 
 
@@ -52,9 +71,20 @@ def recogniser() -> Recogniser:
 
 
 def speak(
-    engine: Engine, text: str, speaker: str | None = None, instruct: str | None = None
+    engine: Engine,
+    text: str,
+    speaker: str | None = None,
+    instruct: str | None = None,
+    voice: Voice | None = None,
 ) -> Spoken:
-    request = SpeechRequest(text, speaker=speaker, instruct=instruct, seeds=(1,))
+    request = SpeechRequest(
+        text,
+        speaker=speaker,
+        instruct=instruct,
+        voice=voice,
+        seeds=(1,),
+        sampling=replace(engine.default_sampling, max_frames=MOST_FRAMES),
+    )
     chunks = list(engine.speak(request))
     return Spoken(
         np.concatenate([chunk.samples for chunk in chunks]),
@@ -111,6 +141,30 @@ def test_designed_voices_follow_the_words() -> None:
         assert len(slow) > 1.05 * len(fast)
 
 
+@pytest.mark.parametrize("with_words", [False, True])
+def test_clones_take_after_voices_that_were_never_heard(*, with_words: bool) -> None:
+    engine = open_model(CLONE, device="cpu")
+    voices, clones = {}, {}
+    for name, words in WORDS.items():
+        samples, rate = soundfile.read(VOICES / f"{name}.flac", dtype="float32")
+        assert rate == engine.sample_rate
+        voice = engine.extract_voice(samples)
+        voice = replace(voice, transcript=words) if with_words else replace(voice, codes=None)
+        spoken = [speak(engine, text, voice=voice) for text in SENTENCES]
+        assert all(one.ending is Ending.SPOKEN for one in spoken)
+        voices[name], clones[name] = voice, np.concatenate([one.samples for one in spoken])
+    assert median_pitch(clones["woman"]) > 1.2 * median_pitch(clones["man"])
+    for name, other in itertools.permutations(clones):
+        heard = engine.extract_voice(clones[name])
+        assert cosine(heard, voices[name]) > cosine(heard, voices[other])
+
+
+def cosine(one: Voice, other: Voice) -> float:
+    assert one.embedding is not None
+    assert other.embedding is not None
+    return likeness(one.embedding, other.embedding)
+
+
 def test_what_is_streamed_is_what_is_decoded_at_once(engine: Engine) -> None:
     spoken = speak(engine, SENTENCES[0], "clara")
     whole = np.concatenate(list(open_codec(CODEC).decode(spoken.codes)))
@@ -139,7 +193,7 @@ def test_it_speaks_on_the_first_run_without_a_download(
 def test_a_large_model_goes_before_it(demo_voice: ModelPair, data: Path, tmp_path: Path) -> None:
     demo = studio_paths().demo
     found = find_models([tmp_path], demo)
-    assert choose_pair(found, tuple(Family)) == demo_voice
+    assert choose_pair(found, FAMILIES) == demo_voice
     assert is_demo(describe_model(demo_voice.talker))
     for name in ("qwen-talker-1.7b-base-F32.gguf", "qwen-tokenizer-12hz-F32.gguf"):
         (tmp_path / name).write_bytes((data / name).read_bytes())

@@ -135,13 +135,23 @@ class CodeLearner(nn.Module):
         self._coarse, self._fine = LogMel(80, 1024, 240), LogMel(40, 256, 120)
 
     def losses(
-        self, samples: Tensor, labels: Tensor, used: Tensor, *, quantized: bool
+        self,
+        samples: Tensor,
+        labels: Tensor,
+        used: Tensor,
+        *,
+        quantized: bool,
+        latent: Tensor | None = None,
     ) -> dict[str, Tensor]:
-        """Of crops [B, n] with phoneme labels [B, T * LABELS]; `used` books count per lane."""
+        """Of crops [B, n] with phoneme labels [B, T * LABELS]; `used` books count per lane.
+
+        `latent` [B, width, T] is by another encoder than the one of this stage.
+        """
         with torch.no_grad():
             coarse, fine = self._coarse(samples), self._fine(samples)
         codec = self.codec
-        latent = self.mel_encoder(samples)
+        if latent is None:
+            latent = self.mel_encoder(samples)
         first, rest = codec.semantic.rows(latent), codec.acoustic.rows(latent)
         commitment = first.new_zeros(())
         first_entry, rest_entry = first, rest

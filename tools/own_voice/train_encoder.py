@@ -3,7 +3,8 @@
     python -m tools.own_voice.train_encoder WORK_DIR --minutes 60
 
 Its blocks begin as those of the mel encoder; its convolutions are taught to find what that one's
-do, and the whole the rows that go to the codebooks. Starts from `codes.pt`; writes `encoder.pt`
+do, and the whole the rows that go to the codebooks, their codes, and what the decoder makes of
+them. Starts from `codes.pt`; writes `encoder.pt`
 every 200 steps and goes on from it.
 """
 
@@ -16,6 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from tools.own_voice.codec import Quantizer, SmallCodec
+from tools.own_voice.dims import SPOKEN_BOOKS
 from tools.own_voice.train_codes import (
     EVERY,
     HELD_OUT,
@@ -28,7 +30,7 @@ from tools.own_voice.training import Run, read_arguments
 
 LANES = 16
 RATE = 1.5e-3
-CHOICE = 0.1  # weight of the choice of codes
+WEIGHTS = {"features": 1.0, "rows": 1.0, "codes": 0.1, "decoded": 0.3}
 
 
 def both_rows(codec: SmallCodec, latent: Tensor) -> tuple[Tensor, Tensor]:
@@ -52,9 +54,11 @@ def choices(quantizer: Quantizer, found: Tensor, codes: Tensor) -> Iterator[tupl
         rest = rest - book.codebook[right]
 
 
-def apart(learner: CodeLearner, samples: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """How far from the mel encoder: of features and of rows the mean squared distances, the cross
-    entropy of its codes, and the share of first codes that are equal.
+def losses(learner: CodeLearner, samples: Tensor, labels: Tensor) -> dict[str, Tensor]:
+    """How far from the mel encoder on crops [B, n] with phonemes [B, T * LABELS].
+
+    Mean squared distances of features and of rows, the cross entropy of the codes, and the error
+    of what the decoder makes of them; and the share of first codes that are equal, no loss.
     """
     codec = learner.codec
     with torch.no_grad():
@@ -62,28 +66,33 @@ def apart(learner: CodeLearner, samples: Tensor) -> tuple[Tensor, Tensor, Tensor
         wanted = both_rows(codec, learner.mel_encoder(samples))
     with torch.autocast("cpu", torch.bfloat16):
         features = codec.tok_enc.features(samples)
-        latent = codec.tok_enc.mixed(features)
-    rows = both_rows(codec, latent.float())
+        latent = codec.tok_enc.mixed(features).float()
+    rows = both_rows(codec, latent)
     chosen = [
         pair
         for part, found, true in zip((codec.semantic, codec.acoustic), rows, wanted, strict=True)
         for pair in choices(part, found, part.codes(true))
     ]
     logits, first = chosen[0]
-    return (
-        (features.float() - right).square().mean() / right.square().mean(),
-        F.mse_loss(torch.cat(rows, dim=-1), torch.cat(wanted, dim=-1)),
-        torch.stack([F.cross_entropy(*pair) for pair in chosen]).mean(),
-        (logits.argmax(-1) == first).float().mean(),
-    )
+    books = torch.full((len(samples),), SPOKEN_BOOKS)
+    decoded = learner.losses(samples, labels, books, quantized=True, latent=latent)
+    return {
+        "features": (features.float() - right).square().mean() / right.square().mean(),
+        "rows": F.mse_loss(torch.cat(rows, dim=-1), torch.cat(wanted, dim=-1)),
+        "codes": torch.stack([F.cross_entropy(*pair) for pair in chosen]).mean(),
+        "decoded": decoded["mel"] + 0.5 * decoded["fine"] + 0.2 * decoded["phonemes"],
+        "equal": (logits.argmax(-1) == first).float().mean(),
+    }
 
 
 def main() -> None:
     given = read_arguments(__doc__, seed=6).parse_args()
     crops = TrainingFolders(given.work).first_crops()
-    tests = [samples for name in HELD_OUT for samples, _ in held_batches(given.work / name, LANES)]
+    tests = [batch for name in HELD_OUT for batch in held_batches(given.work / name, LANES)]
     learner = load_codes(given.work)
     encoder = learner.codec.tok_enc
+    learner.requires_grad_(False)
+    encoder.requires_grad_(True)
     optimizer = torch.optim.AdamW(encoder.parameters(), lr=RATE, betas=(0.9, 0.98))
     run, total = Run(given.work / "encoder.pt", given.minutes, optimizer), 0.0
     if run.kept is not None:
@@ -91,20 +100,17 @@ def main() -> None:
     else:
         begin_alike(learner)
     for _ in run:
-        features, loss, choice, _ = apart(learner, crops.batch(LANES)[0])
-        run.learn(features + loss + CHOICE * choice)
+        found = losses(learner, *crops.batch(LANES))
+        loss = torch.stack([weight * found[name] for name, weight in WEIGHTS.items()]).sum()
+        run.learn(loss)
         total += loss.item() / EVERY
         if run.step % EVERY == 0:
             with torch.no_grad():
-                found = [apart(learner, test) for test in tests]
-            features, distance, choice, same = (
-                torch.stack(one).mean() for one in zip(*found, strict=True)
-            )
+                held = [losses(learner, *test) for test in tests]
+            means = {name: torch.stack([one[name] for one in held]).mean() for name in held[0]}
+            words = ", ".join(f"{name} {value:.3f}" for name, value in means.items())
             print(
-                f"step {run.step} ({run.seconds:.0f} s): {total:.4f}, held out {distance:.4f} "
-                f"(features {features:.4f}, codes {choice:.3f}), "
-                f"{100 * same:.1f} % of the first codes equal",
-                flush=True,
+                f"step {run.step} ({run.seconds:.0f} s): {total:.4f}, held out {words}", flush=True
             )
             total = 0.0
             run.save(encoder=encoder.state_dict())

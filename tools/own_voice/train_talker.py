@@ -64,7 +64,8 @@ CLONED = (
 )
 """The same of those that are told by an x-vector."""
 
-WITH_EXAMPLE = 0.35  # of the clones, with the words and the codes of the clip that tells the voice
+WITH_EXAMPLE = 0.4  # of the clones, with the words and the codes of clips of the voice before them
+MOST_EXAMPLES = 4
 MEAN_OVER = 150  # steps, of the running mean of the weights
 
 
@@ -219,11 +220,13 @@ class ClonedFolder(CodedFolder):
         return [self._cloned(sentence, draw) for sentence in sentences]
 
     def _cloned(self, sentence: Sentence, draw: random.Random) -> Sentence:
-        example = draw.choice(self._by_voice[sentence.voice])
-        told = replace(sentence, numbers=example.numbers)
-        if example is sentence or draw.random() >= WITH_EXAMPLE:
-            return told
-        return told.after(example)
+        others = [one for one in self._by_voice[sentence.voice] if one is not sentence]
+        examples = draw.sample(others, min(draw.randint(1, MOST_EXAMPLES), len(others)))
+        told = replace(sentence, numbers=(examples or [sentence])[0].numbers)
+        if draw.random() < WITH_EXAMPLE:
+            for example in examples:
+                told = told.after(example)
+        return told
 
 
 @dataclass(frozen=True, eq=False)
