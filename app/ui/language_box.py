@@ -31,7 +31,7 @@ class LanguageBox(QWidget):
         self._combo.setToolTip("The language that the text is spoken in")
         self._combo.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._combo.activated.connect(self._on_activated)
-        self._note = wrapped_label(AUTO_MEANS, muted=True, parent=self)
+        self._note = wrapped_label("", muted=True, parent=self)
         self._note.setFont(scaled_font(self, CAPTION))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -39,6 +39,7 @@ class LanguageBox(QWidget):
         layout.addWidget(self._combo)
         layout.addWidget(self._note)
         self.setFocusProxy(self._combo)
+        self._auto_means = AUTO_MEANS
         self.set_languages(())
 
     @property
@@ -49,6 +50,8 @@ class LanguageBox(QWidget):
         """Offer what a model speaks, without one the usual languages; the choice stays."""
         chosen = self.language if self._combo.count() else ANY_LANGUAGE
         offered = sorted(languages) or USUAL_LANGUAGES
+        only = f"This model speaks {language_label(offered[0])} alone."
+        self._auto_means = only if len(offered) == 1 else AUTO_MEANS
         with QSignalBlocker(self._combo):
             self._combo.clear()
             self._combo.addItem("Auto", ANY_LANGUAGE)
@@ -75,8 +78,9 @@ class LanguageBox(QWidget):
 
     def _explain(self) -> None:
         auto = self.language == ANY_LANGUAGE
+        self._note.setText(self._auto_means)
         self._note.setVisible(auto)
-        self._combo.setAccessibleDescription(AUTO_MEANS if auto else "")
+        self._combo.setAccessibleDescription(self._auto_means if auto else "")
 
 
 def language_label(language: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -35,8 +36,16 @@ _GRADES: Final[Mapping[TensorType, Grade]] = MappingProxyType(
 
 
 def stored_grade(file: GgufFile, prefixes: tuple[str, ...]) -> Grade:
-    """The coarsest grade of the tensors whose names begin with one of `prefixes`."""
-    types = {info.type for name, info in file.tensors.items() if name.startswith(prefixes)}
+    """The coarsest grade of the tensors whose names begin with one of `prefixes`.
+
+    Tensors that are the same bytes hold nothing but zeros, of whatever type.
+    """
+    places = Counter((info.offset, info.nbytes) for info in file.tensors.values())
+    types = {
+        info.type
+        for name, info in file.tensors.items()
+        if name.startswith(prefixes) and places[info.offset, info.nbytes] == 1
+    }
     return max((_GRADES.get(kind, Grade.Q4_K_M) for kind in types), default=Grade.F32)
 
 

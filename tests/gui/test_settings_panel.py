@@ -103,6 +103,15 @@ def test_a_language_that_the_model_lacks_is_shown_as_such(qtbot: QtBot, theme: A
     assert box.findChildren(QComboBox)[0].currentText() == "Klingon (not in this model)"
 
 
+def test_auto_of_a_model_with_one_language_guesses_nothing(qtbot: QtBot, theme: Appearance) -> None:
+    box = LanguageBox()
+    qtbot.addWidget(box)
+    [note] = box.findChildren(QLabel)
+    assert note.text() == AUTO_MEANS
+    box.set_languages(("english",))
+    assert note.text() == "This model speaks English alone."
+
+
 def test_each_tab_has_settings_of_its_own(panel: SettingsPanel, studio: Studio) -> None:
     studio.session.set_draft("design", Draft(language="french", preset=Preset.WILD, seed=7))
     panel.show_tab("design")

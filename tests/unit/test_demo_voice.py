@@ -26,6 +26,8 @@ from engine import (
     open_codec,
 )
 from engine import open_engine as open_model
+from engine.gguf.reader import GgufFile
+from engine.verify.thresholds import Grade, stored_grade
 from tests.terminal import Terminal
 from tools.own_voice.judge import Recogniser, word_error_rate
 from tools.own_voice.judge_words import edits, words_of
@@ -171,6 +173,23 @@ def test_what_is_streamed_is_what_is_decoded_at_once(engine: Engine) -> None:
     assert len(whole) == len(spoken.samples)
     apart = float(np.square(whole - spoken.samples).sum() / np.square(whole).sum())
     assert apart < 1e-4  # 16-bit convolutions on the way
+
+
+def test_it_is_graded_by_what_it_holds() -> None:
+    with GgufFile.open(SPEAKERS.talker) as file:
+        assert stored_grade(file, ("talker.", "code_pred.")) is Grade.Q8_0
+
+
+def test_it_clones_without_a_download(
+    demo_voice: ModelPair, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    terminal = Terminal(monkeypatch)
+    given = ("say", SENTENCES[1], "--voice", str(VOICES / "man.flac"), "-o", "x.wav", "--seed", "1")
+    answer = terminal.run(main, given, b"")
+    assert answer.status == 0
+    assert "demonstration voice" in answer.told
+    assert soundfile.info("x.wav").duration > 1
 
 
 def test_it_speaks_on_the_first_run_without_a_download(
