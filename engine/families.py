@@ -129,6 +129,18 @@ def codec_name(path: Path) -> str | None:
         return read_codec_name(file)
 
 
+def files_of_model(path: Path) -> tuple[Path, ...]:
+    """A model file, and the one beside it that it takes tensors from, if there is one.
+
+    Only the file itself where it cannot be read.
+    """
+    try:
+        with GgufFile.open(path) as file:
+            return file.paths
+    except ModelFileError:
+        return (path,)
+
+
 def check_request(request: SpeechRequest, description: ModelDescription) -> tuple[str, ...]:
     """What of a request a model that is not loaded would ignore, in sentences.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import threading
 from collections.abc import Callable, Mapping
@@ -45,6 +46,12 @@ DEMO_SIZE: Final = "demo"
 
 DEMO_WIDTH: Final = 256
 """How wide the talkers of that voice are, and so the x-vectors of its clones."""
+
+DEMO_CODEC: Final = "demonstration"
+"""What its talkers and its tokenizer call the codes that they speak."""
+
+CODEC_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,40}")
+"""Names of tokenizers in model files; they become parts of file names."""
 
 SIZE_NAMES: Final[Mapping[str, str]] = MappingProxyType({"0b6": "0.6B", "1b7": "1.7B"})
 """The sizes as people write them, by what files say (`qwen3-tts.model_size`)."""

@@ -24,7 +24,7 @@ MAX_FRAMES = 45_000  # an hour; anything longer is no voice reference
 KNOWN_WIDTHS: Final[Mapping[int, str]] = MappingProxyType(
     {DEMO_WIDTH: "demonstration", 1024: "0.6B", 2048: "1.7B"}
 )
-"""The sizes of the published talkers by their width."""
+"""The sizes of talkers by their width, those that are published and that of the studio's own."""
 
 
 def read_embedding(path: Path, width: int | None = None) -> NDArray[np.float32]:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from app.core.storage import storage_error
-from engine import ModelPair
+from engine import ModelPair, files_of_model
+from engine.gguf.header import TENSORS_FROM
 
 HEAD_BYTES: Final = 1 << 20  # metadata and the beginning of the vocabulary
 SAMPLES: Final = 32
@@ -18,6 +19,8 @@ DIGITS: Final = 16
 def fingerprint(path: Path) -> str:
     """16 hex digits of a file: of its size, its head, and 32 evenly spread samples.
 
+    Those of a model file that takes its weights from another are of both.
+
     Reads 1.5 MiB of a file of any size. Files that differ only between the samples have the same
     fingerprint, but a training run or a conversion changes all tensors. Raises StorageError.
     """
@@ -26,13 +29,17 @@ def fingerprint(path: Path) -> str:
             size = file.seek(0, 2)
             digest = hashlib.sha256(size.to_bytes(8, "little"))
             file.seek(0)
-            digest.update(file.read(HEAD_BYTES))
+            head = file.read(HEAD_BYTES)
+            digest.update(head)
             rest = max(0, size - HEAD_BYTES - SAMPLE_BYTES)
             for index in range(SAMPLES):
                 file.seek(HEAD_BYTES + rest * index // (SAMPLES - 1))
                 digest.update(file.read(SAMPLE_BYTES))
     except OSError as error:
         raise storage_error(path, "be read", error) from error
+    if TENSORS_FROM.encode() in head:
+        for other in files_of_model(path)[1:]:
+            digest.update(fingerprint(other).encode())
     return digest.hexdigest()[:DIGITS]
 
 

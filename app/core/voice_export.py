@@ -21,6 +21,7 @@ from app.core.voice_folder import (
 from app.core.voice_record import VOICE_DOCUMENT, LibraryVoice, plain_details
 from engine import VoiceFileError
 from engine.files import replacing
+from engine.types import DEMO_CODEC, DEMO_WIDTH
 
 EMBEDDING, REFERENCE_CODES, WORDS = ".spk", ".rvq", ".txt"
 _STORED: Final = frozenset({".mp3", ".flac", ".ogg", ".opus", ".m4a", ".mp4"})  # packed already
@@ -84,8 +85,9 @@ def export_bare(voice: LibraryVoice, folder: Path, width: int | None = None) -> 
         EMBEDDING if len(widths) == 1 else f"-{each}{EMBEDDING}": embedding_name(each)
         for each in widths
     }
-    if voice.files.codecs:  # what else reads these files knows the official codes alone
-        sources[REFERENCE_CODES] = codes_name(min(voice.files.codecs))
+    codec = DEMO_CODEC if widths == (DEMO_WIDTH,) else ""
+    if codec in voice.files.codecs:
+        sources[REFERENCE_CODES] = codes_name(codec)
     try:
         stem = _free_stem(folder, safe_name(voice.name, longest=80), (*sources, WORDS))
         made = []

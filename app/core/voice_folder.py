@@ -19,6 +19,7 @@ from app.core.voice_record import (
     details_from,
 )
 from engine import Voice, VoiceFileError
+from engine.types import CODEC_NAME
 from engine.voices import KNOWN_WIDTHS, read_codes, read_embedding
 
 DETAILS: Final = "voice.json"
@@ -26,7 +27,7 @@ CLIP: Final = "clip"  # and the ending of the file that was given
 TRIMMED: Final = "trimmed.wav"
 TRANSCRIPT: Final = "transcript.txt"
 CODES: Final = "voice.rvq"  # of the official tokenizer
-_CODES: Final = re.compile(r"voice(?:-([a-z][a-z0-9_]{0,40}))?\.rvq")
+_CODES: Final = re.compile(rf"voice(?:-({CODEC_NAME.pattern}))?\.rvq")
 _EMBEDDING: Final = re.compile(r"voice-([1-9][0-9]{0,5})\.spk")
 _ENDING: Final = re.compile(r"\.[a-z0-9]{1,8}")
 
@@ -101,6 +102,7 @@ def embedding_name(width: int) -> str:
 
 def codes_name(codec: str) -> str:
     """The file of the reference codes of a tokenizer, as descriptions of models name it."""
+    assert not codec or CODEC_NAME.fullmatch(codec), "whoever reads names of tokenizers checks them"
     return f"voice-{codec}.rvq" if codec else CODES
 
 
@@ -132,7 +134,7 @@ def _files(folder: Path, names: list[str]) -> VoiceFiles:
     return VoiceFiles(
         clip=folder / clips[0] if clips else None,
         trimmed=folder / TRIMMED if TRIMMED in names else None,
-        codecs=tuple(match.group(1) or "" for match in map(_CODES.fullmatch, names) if match),
+        codecs=tuple(sorted(match[1] or "" for match in map(_CODES.fullmatch, names) if match)),
         widths=tuple(sorted(widths)),
     )
 

@@ -19,11 +19,11 @@ from app.core.storage import read_bytes, read_document, storage_error
 from app.core.transcripts import LONGEST_TRANSCRIPT, decode_transcript
 from app.core.voice_export import EMBEDDING, REFERENCE_CODES, WORDS
 from app.core.voice_folder import (
-    CODES,
     DETAILS,
     TRANSCRIPT,
     TRIMMED,
     clip_name,
+    codes_name,
     embedding_name,
     encode_transcript,
     is_voice_file,
@@ -38,6 +38,7 @@ from app.core.voice_record import (
 )
 from app.core.voices import VoiceLibrary
 from engine import ExplainedError, VoiceFileError
+from engine.types import DEMO_CODEC, DEMO_WIDTH
 from engine.voices import read_codes, read_embedding
 
 SOUNDS: Final = frozenset(
@@ -192,7 +193,8 @@ class _Importer:
         parts = {embedding_name(read_embedding(path).size): path for path in bare.embeddings}
         if bare.codes is not None:
             read_codes(bare.codes)
-            parts[CODES] = bare.codes
+            of_demo = list(parts) == [embedding_name(DEMO_WIDTH)]
+            parts[codes_name(DEMO_CODEC if of_demo else "")] = bare.codes
         if bare.sound is not None:
             parts[clip_name(bare.sound)] = bare.sound
         first = bare.embeddings[0] if bare.embeddings else bare.sound
@@ -214,7 +216,8 @@ class _Importer:
         return transcript.text
 
     def _add(self, details: VoiceDetails, parts: dict[str, Path], words: str | None) -> None:
-        if not any(name.startswith(("voice-", "clip.")) or name == TRIMMED for name in parts):
+        speaks = [name for name in parts if name.endswith(EMBEDDING) or name == TRIMMED]
+        if not speaks and not any(name.startswith("clip.") for name in parts):
             raise VoiceFileError(
                 f"The voice {details.name!r} is incomplete: it has neither embedding nor clip.",
                 "Export it again.",

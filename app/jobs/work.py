@@ -232,8 +232,8 @@ class MakeVoice(Job):
     """Turn a recording (mono, 24 kHz) into what a voice is made of; gives a `MadeVoice`.
 
     An x-vector is made by every file of `talkers`, base models of one width each, and by the
-    loaded model if it is one. Codes come from the loaded base model, else from `codec`, which
-    descriptions of models call `codec_name`.
+    loaded model if it is one. Codes are those of `codec`, which descriptions of models call
+    `codec_name`; a loaded base model that speaks them makes them too.
     """
 
     samples: Samples
@@ -255,7 +255,11 @@ class MakeVoice(Job):
         talkers = self.talkers
         if engine is not None:
             talkers = tuple(path for path in talkers if path != engine.description.path)
-        encodes = self.with_codes and engine is None and self.codec is not None
+        named = self.codec_name
+        if engine is not None and self.codec is None:
+            named = engine.description.codec_name
+        speaks_them = engine is not None and engine.description.codec_name == named
+        encodes = self.with_codes and not speaks_them and self.codec is not None
         total = (engine is not None) + len(talkers) + encodes
         embeddings: dict[int, NDArray[np.float32]] = {}  # by width
         codes: Codes | None = None
@@ -264,7 +268,8 @@ class MakeVoice(Job):
             voice = engine.extract_voice(self.samples, cancel=token)
             if voice.embedding is not None:
                 embeddings[voice.embedding.size] = voice.embedding
-            codes = voice.codes
+            if speaks_them:
+                codes = voice.codes
         for step, talker in enumerate(talkers, int(engine is not None)):
             token.check()
             report(Learning(job, step, total))
@@ -276,7 +281,6 @@ class MakeVoice(Job):
             report(Learning(job, total - 1, total))
             codec = host.openers.codec(self.codec, device=self.device)
             codes = codec.encode(self.samples, LengthRule.OFFICIAL, token)
-        named = self.codec_name if engine is None else engine.description.codec_name
         return MadeVoice(tuple(embeddings.values()), codes if self.with_codes else None, named)
 
 

@@ -158,7 +158,9 @@ class Designing(QObject):
         self._at_work = ""
         self.completed.emit(voice)
         if voice.details.kind is not VoiceKind.DESIGNED:
-            self.notice.emit(Note(f"{voice.name} can speak now."))
+            again = DEMO_WIDTH in voice.files.widths and not self._maker.makes_demo
+            now = "speaks with the large models now" if again else "can speak now"
+            self.notice.emit(Note(f"{voice.name} {now}."))
         self.complete_pending()
 
     def _on_failed(self, error: ExplainedError | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -29,6 +29,7 @@ from engine import (
     describe_file,
     describe_model,
 )
+from engine.types import DEMO_WIDTH
 
 FAMILIES: Final = (Family.CUSTOM_VOICE, Family.BASE, Family.VOICE_DESIGN)
 """What is loaded when nothing was chosen yet, the most useful first."""
@@ -124,18 +125,26 @@ class Models(QObject):
 
         The demonstration voice's only where there is no large one.
         """
-        loaded = self._state.loaded
+        loaded, looked = self._state.loaded, self._found
         known = [] if loaded is None else [loaded.description]
-        found = () if self._found is None else self._found.talkers
+        found = () if looked is None else looked.talkers
+        if looked is not None:  # one without a tokenizer only where there is nothing else
+            ready = [talker for talker in found if best_codec(looked.codecs, talker) is not None]
+            found = tuple(ready) if voice_makers(ready) else found
         known += sorted(found, key=lambda talker: (-talker.file_bytes, talker.path.name))
         return voice_makers(known)
 
-    def fitting(self, family: Family, widths: Container[int] = ()) -> ModelDescription | None:
-        """The best talker of a family on this computer, one of these widths if there is one."""
+    def fitting(self, family: Family, widths: Collection[int] = ()) -> ModelDescription | None:
+        """The best talker of a family on this computer, one of these widths if there is one.
+
+        The demonstration voice's comes last, unless no other has the width.
+        """
+        only_demo = set(widths) == {DEMO_WIDTH}
         found = () if self._found is None else self._found.talkers
         return min(
             (talker for talker in found if talker.family is family),
             key=lambda talker: (
+                is_demo(talker) is not only_demo,
                 talker.width not in widths,
                 -talker.width,
                 -talker.file_bytes,

@@ -11,6 +11,7 @@ from app.core.voice_record import LibraryVoice, Likeness
 from app.core.voices import VoiceLibrary
 from engine import CancelToken, Engine, Family, ModelDescription, Voice, VoiceFileError
 from engine.audio import MODEL_RATE, read_reference
+from engine.types import DEMO_WIDTH
 
 
 class VoiceReader:
@@ -64,7 +65,7 @@ def _is_incomplete(
     if voice.recording is None:
         return False
     width = model.width
-    has_other_widths = bool(voice.files.widths) and not remake
+    has_other_widths = bool(set(voice.files.widths) - {DEMO_WIDTH}) and not remake
     lacks_embedding = width not in voice.files.widths and not has_other_widths
     wants_codes = likeness is Likeness.BEST and bool(voice.transcript)
     lacks_codes = wants_codes and model.codec_name not in voice.files.codecs

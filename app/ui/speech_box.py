@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -90,7 +90,7 @@ class SpeechBox(QWidget):
         self._offered = None
         self._note.tell(sentence, severity)
 
-    def need_model(self, widths: Container[int] = ()) -> None:
+    def need_model(self, widths: Collection[int] = ()) -> None:
         """Say that this tab's kind of model is missing, and offer to load one and to speak.
 
         One of these widths is preferred. While one is being loaded, speaking waits for it.

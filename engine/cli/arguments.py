@@ -206,7 +206,7 @@ def _add_speech(parser: CommandParser) -> None:
         choices=[str(layout) for layout in Layout],
         default=str(Layout.AUTO),
         help="whether the model reads the text while it speaks or before; auto: while it speaks "
-        "with a cloned voice (default: %(default)s)",
+        "with a cloned voice, unless the model says otherwise (default: %(default)s)",
     )
 
 

@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from engine.cli.console import Console, readable_bytes
 from engine.cli.running import interruptible
 from engine.errors import Cancelled, ModelFileError
-from engine.families import Engine, ModelPair, codec_name, describe_file, open_engine
+from engine.families import (
+    Engine,
+    ModelPair,
+    codec_name,
+    describe_file,
+    files_of_model,
+    open_engine,
+)
 from engine.types import AudioChunk, Codes, Ending, ModelDescription, Probe, Samples, SpeechRequest
 
 
@@ -77,7 +84,8 @@ def describe_pair(pair: ModelPair) -> ModelDescription:
 
 def load(pair: ModelPair, device: str, precision: str, console: Console) -> LoadedModel:
     """Load a pair; raises ModelFileError, DeviceError, and Cancelled on Ctrl+C."""
-    size = sum(path.stat().st_size for path in (pair.talker, pair.codec))
+    files = (*files_of_model(pair.talker), pair.codec)
+    size = sum(path.stat().st_size for path in files)
     console.say(f"Loading {pair.talker.name} and {pair.codec.name} ({readable_bytes(size)})")
 
     def tell(done: int, total: int) -> None:

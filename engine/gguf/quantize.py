@@ -60,7 +60,7 @@ def quantize_file(
     written; `Cancelled` when told to stop. Whatever goes wrong, `target` stays as it was.
     """
     with GgufFile.open(source) as file:
-        if target.exists() and target.samefile(source):
+        if target.exists() and any(target.samefile(path) for path in file.paths):
             message = f"{source} cannot be replaced by its own quantised form."
             raise ModelFileError(message, "Choose another name for the new file.")
         refuse_to_replace(target, force=force)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import stat
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from io import FileIO
@@ -119,14 +120,28 @@ class GgufFile:
         try:
             self._other = other = GgufFile._open_alone(beside)
         except ModelFileError as error:
-            message = f"{self.path} takes its weights from {name}, which cannot be used: "
+            message = f"{self.path} takes its weights from a file beside it: "
             hint = f"Keep both files in one folder. {error.hint}"
             raise ModelFileError(message + error.message, hint) from error
         if TENSORS_FROM in other.metadata:
-            message = f"{self.path} takes its weights from {name}, which has none of its own"
-            raise ModelFileError(f"{message} either.", REMAKE)
+            message = f"{self.path} takes its weights from {quoted(name)}, which takes them from"
+            raise ModelFileError(f"{message} another file itself.", REMAKE)
         self.tensors = MappingProxyType({**other.tensors, **self.tensors})
         self.file_bytes += other.file_bytes
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The file, and the one that it takes tensors from."""
+        return (self.path,) if self._other is None else (self.path, *self._other.paths)
+
+    def shared(self) -> frozenset[str]:
+        """Names of the tensors that are the same bytes as another one: those that are all zero."""
+        own = [self.tensors[name] for name in self._own]
+        places = Counter((info.offset, info.nbytes) for info in own)
+        found = {info.name for info in own if places[info.offset, info.nbytes] > 1}
+        if self._other is not None:
+            found |= self._other.shared() - self._own
+        return frozenset(found)
 
     def __enter__(self) -> Self:
         return self

@@ -13,7 +13,7 @@ from engine.qwen3tts.codec.metadata import read_codec_name
 from engine.types import DEMO_SIZE, Family
 
 ARCHITECTURE = "qwen3-tts"
-TEXT_FIRST = "studio.text_first"
+NON_STREAMING = "studio.non_streaming"
 RESERVED_CODES = 1024  # ids at the end of the codec vocabulary that are never spoken, but for EOS
 
 SHOWN = 5  # wrong ids in a message
@@ -66,7 +66,7 @@ class TalkerConfig:
     predictor: StackConfig
     codebooks: int
     codec_name: str  # of the tokenizer whose codes it speaks, "" for the official one
-    text_first: bool  # clones, too, were trained with all of their text before the first frame
+    non_streaming: bool  # clones, too, were trained with all of their text before the first frame
     text_vocabulary: int
     text_width: int
     context: int  # longest prompt + speech, in positions
@@ -109,7 +109,7 @@ def read_talker_config(file: GgufFile) -> TalkerConfig:
         predictor=_stack(file, "qwen3-tts.code_pred"),
         codebooks=_positive(file, "qwen3-tts.num_code_groups"),
         codec_name=read_codec_name(file),
-        text_first=file.boolean(TEXT_FIRST, default=False),
+        non_streaming=file.boolean(NON_STREAMING, default=False),
         text_vocabulary=_positive(file, "qwen3-tts.talker.text_vocab_size"),
         text_width=_positive(file, "qwen3-tts.talker.text_hidden_size"),
         context=_positive(file, "qwen3-tts.talker.context_length"),

@@ -306,5 +306,5 @@ def _streams_text(request: SpeechRequest, config: TalkerConfig) -> bool:
     """
     if request.layout is Layout.AUTO:
         cloned = request.voice is not None and request.voice.embedding is not None
-        return cloned and not config.text_first
+        return cloned and not config.non_streaming
     return request.layout is Layout.STREAMING

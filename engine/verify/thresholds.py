@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -40,11 +39,11 @@ def stored_grade(file: GgufFile, prefixes: tuple[str, ...]) -> Grade:
 
     Tensors that are the same bytes hold nothing but zeros, of whatever type.
     """
-    places = Counter((info.offset, info.nbytes) for info in file.tensors.values())
+    empty = file.shared()
     types = {
         info.type
         for name, info in file.tensors.items()
-        if name.startswith(prefixes) and places[info.offset, info.nbytes] == 1
+        if name.startswith(prefixes) and name not in empty
     }
     return max((_GRADES.get(kind, Grade.Q4_K_M) for kind in types), default=Grade.F32)
 

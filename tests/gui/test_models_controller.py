@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.core.models import FoundModels
+from app.core.models import FoundCodec, FoundModels
 from app.core.paths import StudioPaths, studio_paths
 from app.core.settings import load_settings
 from app.jobs.background import Background
@@ -21,7 +21,8 @@ from app.jobs.work import Speak
 from app.studio.models import Models, ModelState, ModelStatus
 from app.studio.notes import Note
 from app.studio.preferences import SettingsKeeper
-from engine import ExplainedError, Family, ModelPair, SpeechRequest
+from engine import DEMO_SIZE, ExplainedError, Family, ModelPair, SpeechRequest
+from engine.types import DEMO_CODEC, DEMO_WIDTH
 from tests.fakes import (
     CODEC,
     CUSTOM_VOICE,
@@ -114,6 +115,25 @@ def test_models_are_found_in_the_background(rig: Rig, shelf: FakeModels, qtbot: 
     assert [talker.path for talker in rig.models.base_talkers] == [shelf.base.talker]
     assert rig.models.codec_for(shelf.custom_voice.talker) == shelf.codec
     assert rig.models.state == ModelState()
+
+
+def test_the_demonstration_is_offered_last(rig: Rig, shelf: FakeModels, qtbot: QtBot) -> None:
+    rig.models.look()
+    settle(rig, qtbot)
+    found = rig.models.found
+    assert found is not None
+    (large,) = rig.models.base_talkers
+    demo = replace(large, path=Path("/demo.gguf"), size=DEMO_SIZE, width=DEMO_WIDTH)
+    rig.models._found = replace(found, talkers=(demo, *found.talkers))
+    assert rig.models.base_talkers == (large,)
+    for widths in ((), (DEMO_WIDTH, 9999), (large.width, DEMO_WIDTH)):
+        assert rig.models.fitting(Family.BASE, widths) == large
+    assert rig.models.fitting(Family.BASE, (DEMO_WIDTH,)) == demo
+    # a large one that has no tokenizer yet leaves the word to the demonstration voice
+    own = FoundCodec(Path("/own.gguf"), 9, DEMO_CODEC)
+    demo = replace(demo, codec_name=DEMO_CODEC)
+    rig.models._found = replace(found, talkers=(large, demo), codecs=(own,))
+    assert rig.models.base_talkers == (demo,)
 
 
 def test_other_folders_are_looked_into_when_they_are_added(

@@ -10,7 +10,9 @@ import pytest
 from app.core import fingerprint as module
 from app.core.fingerprint import HEAD_BYTES, FingerprintCache, fingerprint
 from app.core.storage import StorageError
-from engine import ModelPair
+from engine import ModelPair, files_of_model
+from engine.gguf.header import TENSORS_FROM
+from engine.gguf.writer import pack_metadata, write_gguf
 
 
 def test_the_same_bytes_anywhere_have_the_same_fingerprint(tmp_path: Path) -> None:
@@ -34,6 +36,17 @@ def test_changed_bytes_are_noticed(tmp_path: Path, place: int) -> None:
     assert fingerprint(path) != before
     path.write_bytes(data + b"\0")
     assert fingerprint(path) != before
+
+
+def test_a_model_is_also_what_it_takes_its_weights_from(tmp_path: Path) -> None:
+    held, linked = tmp_path / "held.gguf", tmp_path / "linked.gguf"
+    write_gguf(linked, pack_metadata([(TENSORS_FROM, held.name)]), [])
+    alone = fingerprint(linked)  # its weights are not there
+    write_gguf(held, pack_metadata([("a.key", 1)]), [])
+    before = fingerprint(linked)
+    write_gguf(held, pack_metadata([("a.key", 2)]), [])
+    assert len({alone, before, fingerprint(linked)}) == 3
+    assert files_of_model(linked) == (linked, held)
 
 
 @pytest.mark.parametrize("size", [0, 1, 20_000, HEAD_BYTES, HEAD_BYTES + 1])

@@ -411,7 +411,7 @@ def test_tensors_are_taken_from_the_file_beside(tmp_path: Path) -> None:
         else:
             assert problem in opening_error(copied).message
     write_gguf(copied, pack_metadata([(TENSORS_FROM, own.name)]), [new("c", 8, 4)])
-    assert "which has none of its own" in opening_error(copied).message
+    assert "which takes them from another file" in opening_error(copied).message
 
 
 @pytest.mark.parametrize("counts", [(HUGE, 0), (0, HUGE), (3, 0), (0, 6)])

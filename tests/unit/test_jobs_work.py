@@ -130,6 +130,22 @@ def test_a_voice_is_made_with_what_there_is() -> None:
             MakeVoice(clip, ()).run(1, host, QUIET, silent)
 
 
+def test_codes_are_those_of_the_tokenizer_that_was_asked_for() -> None:
+    clip = np.full(24_000, 0.1, np.float32)
+    opener = fake_opener()
+    loaded = Host(opener.openers, fake_engine(talker=BASE))  # which speaks the official codes
+    told: list[Progress] = []
+    wish = MakeVoice(clip, (DATA / BASE,), DATA / CODEC, "another")
+    made = wish.run(1, loaded, QUIET, told.append)
+    assert made.codec == "another"
+    assert made.codes is not None
+    assert opener.opened_codecs == [DATA / CODEC]
+    assert told == [Learning(1, 0, 2), Learning(1, 1, 2)]
+    made = MakeVoice(clip, (), None, "another").run(1, loaded, QUIET, silent)
+    assert made.codec == ""
+    assert made.codes is not None
+
+
 def test_a_stopped_take_keeps_what_there_is() -> None:
     token, host = CancelToken(), Host(Openers(), fake_engine(Pace(frames=50)))
     stopping = FakeSink(on_append=lambda: token.cancel() if stopping.frames == 3 else None)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from engine import ModelFileError
+from engine import ModelFileError, codec_name
 from engine.gguf.header import TensorType
 from engine.gguf.reader import GgufFile, Value
 from engine.gguf.writer import NewTensor, copied_metadata, pack_metadata, write_gguf
@@ -27,6 +27,13 @@ def changed(source: Path, target: Path, key: str, value: Value, *tensors: NewTen
     entries = dict(copied_metadata(source)) | dict(pack_metadata([(key, value)]))
     write_gguf(target, list(entries.items()), tensors)
     return target
+
+
+@pytest.mark.parametrize("name", ["../escaped", "Demo", "2nd", "a" * 42, "a/b", "a.b"])
+def test_names_of_tokenizers_are_names(data: Path, tmp_path: Path, name: str) -> None:
+    path = changed(data / CODEC, tmp_path / "codec.gguf", "studio.codec_name", name)
+    with pytest.raises(ModelFileError, match="no name of a tokenizer"):
+        codec_name(path)
 
 
 @pytest.mark.parametrize(

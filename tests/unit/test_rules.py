@@ -262,6 +262,13 @@ def test_the_layout_is_the_official_default_unless_asked(
     assert check(family, **asked).streaming_text is streams
 
 
+def test_a_model_may_want_the_whole_text_of_clones_first(configs: dict[str, TalkerConfig]) -> None:
+    config = replace(configs["base"], non_streaming=True)
+    for layout, streams in ((Layout.AUTO, False), (Layout.STREAMING, True)):
+        request = SpeechRequest("Hello.", voice=Voice(VECTOR), layout=layout)
+        assert rules.check_request(request, config, 64).streaming_text is streams
+
+
 def test_blank_space_around_texts_is_dropped(check: Check) -> None:
     made = check("base", text="\n Hello. \n", voice=Voice(VECTOR, CODES, " some words\n"))
     assert (made.text, made.transcript) == ("Hello.", "some words")

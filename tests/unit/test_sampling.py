@@ -29,7 +29,7 @@ CONFIG = TalkerConfig(
     predictor=replace(STACK, vocabulary=SPOKEN),
     codebooks=16,
     codec_name="",
-    text_first=False,
+    non_streaming=False,
     text_vocabulary=10,
     text_width=4,
     context=100,

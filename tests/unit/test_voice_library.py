@@ -47,7 +47,8 @@ from app.core.voice_record import (
 )
 from app.core.voices import UNFINISHED, VoiceLibrary
 from engine import RequestError, VoiceFileError
-from engine.voices import pack_codes, read_embedding, write_codes, write_embedding
+from engine.types import DEMO_CODEC, DEMO_WIDTH
+from engine.voices import pack_codes, read_codes, read_embedding, write_codes, write_embedding
 
 CODES = np.arange(48).reshape(3, 16)
 DETAILS_FULL = VoiceDetails(
@@ -588,6 +589,43 @@ def test_bare_files_travel(
     assert [path.name for path in single] == [f"{stem} 2{end}" for end in (".spk", ".rvq", ".txt")]
     with pytest.raises(VoiceFileError, match="width 80"):
         export_bare(full, out, 80)
+
+
+def test_codes_of_the_demonstration_travel_with_its_embedding(
+    library: VoiceLibrary, elsewhere: VoiceLibrary, tmp_path: Path
+) -> None:
+    parts = VoiceParts(
+        transcript="Words.",
+        codes=CODES,
+        codec=DEMO_CODEC,
+        embeddings=(vector(DEMO_WIDTH),),
+    )
+    small = library.create(VoiceDetails("Small", VoiceKind.CLONE), parts)
+    assert small.files.codecs == (DEMO_CODEC,)
+    made = export_bare(small, tmp_path)
+    assert [path.name for path in made] == ["Small.spk", "Small.rvq", "Small.txt"]
+    (again,) = import_voices(elsewhere, made).voices
+    assert (again.files.widths, again.files.codecs) == ((DEMO_WIDTH,), (DEMO_CODEC,))
+    assert load_voice(again, DEMO_WIDTH, Likeness.BEST, codec=DEMO_CODEC).codes is not None
+    (as_folder,) = import_voices(elsewhere, [export_folder(small, tmp_path)]).voices
+    assert as_folder.files == replace(small.files, clip=None)
+
+    both = library.complete(small, vector(1024), CODES[:1])
+    assert both.files.codecs == ("", DEMO_CODEC)
+    for width, frames in ((None, 1), (1024, 1), (DEMO_WIDTH, len(CODES))):
+        (path,) = (path for path in export_bare(both, tmp_path, width) if path.suffix == ".rvq")
+        assert len(read_codes(path)) == frames
+
+
+def test_a_folder_with_codes_alone_is_no_voice(
+    library: VoiceLibrary, elsewhere: VoiceLibrary, tmp_path: Path
+) -> None:
+    parts = VoiceParts(codes=CODES, codec=DEMO_CODEC, embeddings=(vector(DEMO_WIDTH),))
+    folder = export_folder(library.create(VoiceDetails("Small", VoiceKind.CLONE), parts), tmp_path)
+    (folder / f"voice-{DEMO_WIDTH}.spk").unlink()
+    report = import_voices(elsewhere, [folder])
+    assert report.voices == ()
+    assert "neither embedding nor clip" in report.problems[0].message
 
 
 def test_the_files_of_another_program_are_taken(library: VoiceLibrary, tmp_path: Path) -> None:

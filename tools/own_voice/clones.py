@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,8 +24,13 @@ class Original:
 
     name: str
     samples: Samples
-    transcript: str
+    texts: Sequence[str]  # that are read in both
     other: Samples
+
+    @property
+    def transcript(self) -> str:
+        """What is read in the first one."""
+        return " ".join(self.texts[:EXAMPLES])
 
 
 def unheard_voices(work: Path) -> list[Original]:
@@ -40,7 +45,7 @@ def unheard_voices(work: Path) -> list[Original]:
         Original(
             voice.replace(":", "_"),
             np.concatenate([clip.padded() for clip in clips[:EXAMPLES]]),
-            " ".join(clip.text for clip in clips[:EXAMPLES]),
+            [clip.text for clip in clips[:FEWEST]],
             np.concatenate([clip.padded() for clip in clips[EXAMPLES:FEWEST]]),
         )
         for voice, clips in voices.items()
@@ -73,6 +78,7 @@ def nearness(
     known = np.stack([embed(sound) for sound in originals.values()])
     middle = known.mean(0)
     known = _unit(known - middle)
+    assert len(names) > 1, "one voice has no others"
     own, others, right = [], [], []
     for place, name in enumerate(names):
         for sound in clones.get(name, []):

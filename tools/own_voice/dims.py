@@ -10,6 +10,7 @@ from engine.gguf.layout import (
     TalkerDims,
     TransformerDims,
 )
+from engine.types import DEMO_WIDTH
 
 CODEBOOK = 2048
 CODE_WIDTH = 64  # of a codebook entry
@@ -30,7 +31,7 @@ CODEC = CodecDims(
 )
 
 TALKER = TalkerDims(
-    talker=TransformerDims(256, 768, 6, 4, 2, 64),
+    talker=TransformerDims(DEMO_WIDTH, 768, 6, 4, 2, 64),
     predictor=TransformerDims(256, 512, 2, 4, 2, 64),
     text_vocabulary=272,
     text_width=128,

@@ -86,11 +86,11 @@ class Listener:
 
 @dataclass(frozen=True)
 class Task:
-    """So many of the everyday sentences, to be read as `request` says."""
+    """Some of the everyday sentences, to be read as `request` says."""
 
     manner: str
     request: SpeechRequest
-    sentences: int
+    texts: Sequence[str]
 
 
 def read_aloud(
@@ -101,7 +101,7 @@ def read_aloud(
     list(engine.speak(dataclasses.replace(tasks[0].request, text="Hello.", seeds=(seed,))))
     for task in tasks:
         manner, request = task.manner, task.request
-        texts = EVERYDAY.read_text().splitlines()[: task.sentences]
+        texts = task.texts
         sounds, ended, took = [], 0, 0.0
         for text in texts:
             started = time.perf_counter()
@@ -120,25 +120,27 @@ def read_aloud(
 
 def tasks_for(engine: Engine, sentences: int, originals: Sequence[Original]) -> list[Task]:
     """A manner each, and most sentences for the first speaker."""
-    description = engine.description
+    description, everyday = engine.description, EVERYDAY.read_text().splitlines()
     fewer = max(2, sentences // 5)
     if description.family is Family.BASE:
         tasks = []
         for original in originals:
             heard = engine.extract_voice(original.samples)
+            unread = [text for text in everyday if text not in original.texts]
             alone = dataclasses.replace(heard, codes=None)
             example = dataclasses.replace(heard, transcript=original.transcript)
             for folder, voice in ((CLONED, alone), (CLONED_WITH_EXAMPLE, example)):
                 name = f"{folder}/{original.name}"
-                tasks.append(Task(name, SpeechRequest("", voice=voice), fewer))
+                tasks.append(Task(name, SpeechRequest("", voice=voice), unread[:fewer]))
         return tasks
     if description.family is Family.CUSTOM_VOICE:
         counts = [sentences, *[fewer] * (len(description.speakers) - 1)]
         return [
-            Task(name, SpeechRequest("", speaker=name), count)
+            Task(name, SpeechRequest("", speaker=name), everyday[:count])
             for name, count in zip(description.speakers, counts, strict=True)
         ]
-    return [Task(words, SpeechRequest("", instruct=words), fewer) for words in INSTRUCTIONS]
+    texts = everyday[:fewer]
+    return [Task(words, SpeechRequest("", instruct=words), texts) for words in INSTRUCTIONS]
 
 
 def through_codec(codec_file: Path, clips: list[Clip], listener: Listener) -> list[Heard]:
@@ -208,18 +210,18 @@ def main() -> None:
     files = sorted(given.models.glob("*.gguf"))
     lines = [f"- {file.name}: {file.stat().st_size / 1e6:.1f} MB" for file in files]
     for talker in sorted(given.models.glob("*talker*.gguf")):
+        engine = open_engine(ModelPair(talker, codec))
+        tasks = tasks_for(engine, given.sentences, originals)
+        if not tasks:
+            continue
         lines += ["", f"{talker.name}, Whisper tiny, seed {given.seed}:", ""]
         lines += ["| manner | sentences | words wrong | ended | pitch | letters/s | RTF |"]
         lines += ["|---|---|---|---|---|---|---|"]
-        engine = open_engine(ModelPair(talker, codec))
-        tasks = tasks_for(engine, given.sentences, originals)
         readings = []
         for reading in read_aloud(engine, tasks, listener, given.seed):
             readings.append(reading)
             lines.append(reading.row())
             print(reading.row(), flush=True)
-        if not readings:
-            continue
         if engine.description.family is Family.BASE:
             lines += ["", *told_nearness(engine, originals, readings, given.out)]
         same, others = likenesses(readings)

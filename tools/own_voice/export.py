@@ -3,7 +3,7 @@
     python -m tools.own_voice.export WORK_DIR OUT_DIR
 
 writes the tokenizer from `waveform.pt` (and `encoder.pt`, once there is one) and the talkers from
-`talker.pt` and `speaker_encoder.pt`, if those are there.
+`talker.pt` and `speaker_encoder.pt`, if there is a talker.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from engine.gguf.layout import (
 )
 from engine.gguf.reader import Value
 from engine.gguf.writer import NewTensor, pack_metadata, write_gguf
-from engine.qwen3tts.config import TEXT_FIRST
-from engine.types import Family
+from engine.qwen3tts.config import NON_STREAMING
+from engine.types import DEMO_CODEC, Family
 from tools.checkpoint_metadata import Metadata, codec_metadata, talker_metadata
 from tools.own_voice.codec import SmallCodec
 from tools.own_voice.dims import CODEC, SPEAKER_ENCODER, SPOKEN_BOOKS, TALKER, WINDOW
@@ -49,7 +49,7 @@ NAMES = {
     Family.VOICE_DESIGN: "Demonstration voice, designed",
     Family.BASE: "Demonstration voice, cloned",
 }
-CODEC_NAME = ("studio.codec_name", "demonstration")
+CODEC_NAME = ("studio.codec_name", DEMO_CODEC)
 """Tells talker and tokenizer that they belong together."""
 
 FILES = {Family.CUSTOM_VOICE: "speakers", Family.VOICE_DESIGN: "design", Family.BASE: "clone"}
@@ -205,7 +205,7 @@ def small_talker_metadata(
     if family is not Family.CUSTOM_VOICE:
         own.append((TENSORS_FROM, talker_file(Family.CUSTOM_VOICE, variant)))
     if family is Family.BASE:
-        own.append((TEXT_FIRST, True))
+        own.append((NON_STREAMING, True))
         dims = dataclasses.replace(dims, speaker_encoder=SPEAKER_ENCODER)
     if family is Family.CUSTOM_VOICE:
         names = {name: SPEAKER_IDS[voice] for voice, name in SHIPPED_NAMES.items()}

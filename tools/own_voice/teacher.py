@@ -131,9 +131,10 @@ def main() -> None:
         if file.exists():
             continue
         lines = texts[number * SHARD : (number + 1) * SHARD]
-        voices = [voice_for(number * SHARD + at) for at in range(len(lines))]
         if given.unheard:
             voices = [UNHEARD_VOICES[at % len(UNHEARD_VOICES)] for at in range(len(lines))]
+        else:
+            voices = [voice_for(number * SHARD + at) for at in range(len(lines))]
         readings = [teacher.read(text, voice) for text, voice in zip(lines, voices, strict=True)]
         write_shard(file, lines, voices, readings)
         seconds += sum(len(reading.samples) for reading in readings) / RATE

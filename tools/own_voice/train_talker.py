@@ -388,7 +388,7 @@ def held_out(folder: CodedFolder, books: int) -> list[Batch]:
     """Two batches of sentences that nothing is trained on."""
     draw = random.Random(3)
     folder.update()
-    chosen = draw.sample(folder.sentences, 2 * LANES)
+    chosen = draw.sample(folder.sentences, min(2 * LANES, len(folder.sentences)))
     sentences = folder.presented(chosen, draw)
     parts = [sentences[:LANES], sentences[LANES:]]
     return [make_batch(part, books, draw) for part in parts]

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from engine.errors import ModelFileError
 from engine.gguf.reader import GgufFile
+from engine.types import CODEC_NAME
 
 ARCHITECTURE = "qwen3-tts-tokenizer"
+_NAME = "studio.codec_name"
 LARGEST_FACTOR = 64  # of a rate change between two stages
 MOST_FACTORS = 16
 SHOWN_CHARACTERS = 40  # of a value in a message
 
 
 def read_codec_name(file: GgufFile) -> str:
-    """What a talker and the tokenizer whose codes it speaks both say, "" in official ones."""
-    return file.string("studio.codec_name", default="")
+    """What a talker and the tokenizer whose codes it speaks both say, "" in official ones.
+
+    Raises ModelFileError for what is no name.
+    """
+    name = file.string(_NAME, default="")
+    if name and not CODEC_NAME.fullmatch(name):
+        raise ModelFileError(
+            f"{file.path} gives {name!r:.80} for {_NAME}, which is no name of a tokenizer.",
+            "Small letters, digits and underscores make one: convert the model again.",
+        )
+    return name
 
 
 class TokenizerMetadata:
