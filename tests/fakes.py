@@ -347,8 +347,10 @@ class Waits(Job):
     """Keeps the engine's thread from what comes after it until the gate opens."""
 
     gate: threading.Event
+    has_begun: threading.Event = field(default_factory=threading.Event)
 
     def run(self, job: int, host: Host, token: CancelToken, report: Report) -> None:
+        self.has_begun.set()
         assert self.gate.wait(10.0)
 
 

@@ -255,7 +255,9 @@ def test_a_load_that_is_cancelled_before_it_begins_releases_the_model_before_it(
     rig.models.load(shelf.custom_voice)
     loaded(rig, qtbot)
     gate = threading.Event()
-    rig.queue.submit(Waits(gate))
+    waits = Waits(gate)
+    rig.queue.submit(waits)
+    qtbot.waitUntil(waits.has_begun.is_set)  # before that a new load would take it out again
     rig.models.load(shelf.base)
     qtbot.waitUntil(lambda: len(rig.queue) == 2)
     rig.models.cancel()
