@@ -23,9 +23,9 @@ PURPOSES = {
 
 DEMO = "You hear the demonstration voice that comes with the studio: small, English only. "
 DEMO_SENTENCES = {
-    Family.BASE: f"{DEMO}The large models sound like people and speak ten languages.",
-    Family.CUSTOM_VOICE: f"{DEMO}The large models sound like people, speak ten languages, and "
-    "clone voices.",
+    Family.BASE: f"{DEMO}Its clones take after a recording in pitch and timbre; those of the large "
+    "models sound like the person, in ten languages.",
+    Family.CUSTOM_VOICE: f"{DEMO}The large models sound like people and speak ten languages.",
     Family.VOICE_DESIGN: f"{DEMO}It follows the words woman or man, low or high, slow or fast; the "
     "large models take any description.",
 }
