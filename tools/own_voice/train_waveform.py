@@ -3,7 +3,9 @@
     python -m tools.own_voice.train_waveform WORK_DIR --minutes 60
 
 Trains the decoder's waveform half, and its front half a little further, on spectra of several
-resolutions. Starts from `codes.pt`; writes `waveform.pt` every 200 steps and goes on from it.
+resolutions. Starts from `codes.pt`; writes `waveform.pt` every 200 steps and goes on from it. Once
+there is an `encoder.pt`, every other batch is encoded by the file's own encoder, so that the
+decoder learns to make the best of what that one gets wrong.
 """
 
 from __future__ import annotations
@@ -63,6 +65,12 @@ def encode(learner: CodeLearner, samples: Tensor) -> Tensor:
         return learner.codec.codes(learner.mel_encoder(samples))
 
 
+def encode_as_files(codec: SmallCodec, samples: Tensor) -> Tensor:
+    """The same by the encoder that the file has."""
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        return codec.codes(codec.tok_enc(samples).float())
+
+
 def excerpt(
     codec: SmallCodec, codes: Tensor, samples: Tensor, first: int, books: int
 ) -> tuple[Tensor, Tensor]:
@@ -105,9 +113,13 @@ def main() -> None:
     elif run.kept is not None:  # other codes by now: what turns latents into sound still serves
         kept = {k: v for k, v in run.kept["codec"].items() if k.startswith("tok_dec.dec.")}
         codec.load_state_dict(kept, strict=False)
-    for _ in run:
+    own = given.work / "encoder.pt"
+    if own.exists():
+        codec.tok_enc.load_state_dict(torch.load(own)["encoder"])
+    for step in run:
         samples, _ = crops.batch(LANES)
-        codes = encode(learner, samples)
+        by_file = own.exists() and step % 2
+        codes = encode_as_files(codec, samples) if by_file else encode(learner, samples)
         first, books = draw.randint(0, FRAMES - HEARD), draw.choice(BOOKS)
         loss = loss_of(*excerpt(codec, codes, samples, first, books))
         run.learn(loss)
