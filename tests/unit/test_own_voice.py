@@ -18,7 +18,7 @@ from engine.gguf.layout import Variant, codec_tensors, talker_tensors
 from engine.types import Family, LengthRule, Sampling, SpeechRequest, StackSampling, Voice
 from tools.own_voice.alignment import spoken_characters
 from tools.own_voice.codec import SmallCodec
-from tools.own_voice.dims import CODEC, SPOKEN_BOOKS, TALKER, VOICE_WIDTH
+from tools.own_voice.dims import CODEC, EMBEDDING_WIDTH, SPOKEN_BOOKS, TALKER
 from tools.own_voice.export import (
     CODEC_NAME,
     codec_values,
@@ -192,7 +192,7 @@ def test_the_engine_hears_voices_as_the_trainable_encoder_does(
 ) -> None:
     samples = (0.1 * torch.randn(RATE, generator=torch.Generator().manual_seed(3))).numpy()
     with torch.no_grad():
-        wanted = learner.voice(voices(log_mel(samples)[None]))[0].numpy()
+        wanted = learner.x_vector(voices(log_mel(samples)[None]))[0].numpy()
     found = open_speaker_encoder(cloning_pair.talker, device="cpu").embedding(samples)
     assert np.abs(wanted).max() > 0.01
     np.testing.assert_allclose(found, wanted, atol=1e-5)
@@ -207,12 +207,14 @@ def test_the_engine_reads_the_prompt_of_a_clone_as_the_trainable_talker_does(
     def sentence(text: str, frames: int) -> Sentence:
         codes = torch.randint(CODEC.codebook_size, (frames, SPOKEN_BOOKS), generator=draw)
         labels = torch.zeros(frames, LABELS, dtype=torch.long)
-        return Sentence(text, "slt", codes, labels, None, torch.randn(VOICE_WIDTH, generator=draw))
+        return Sentence(
+            text, "slt", codes, labels, None, torch.randn(EMBEDDING_WIDTH, generator=draw)
+        )
 
     example, spoken = sentence("An example.", 7), sentence(TEXT, 2)
-    assert example.numbers is not None
-    spoken = dataclasses.replace(spoken, numbers=example.numbers)
-    voice = Voice(embedding=learner.voice(example.numbers).detach().numpy())
+    assert example.embedding is not None
+    spoken = dataclasses.replace(spoken, embedding=example.embedding)
+    voice = Voice(embedding=learner.x_vector(example.embedding).detach().numpy())
     if with_example:
         codes = np.zeros((7, FEW_BOOKS.codebooks), np.int64)
         codes[:, :SPOKEN_BOOKS] = example.codes.numpy()

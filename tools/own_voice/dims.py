@@ -44,4 +44,4 @@ TALKER = TalkerDims(
 SPEAKER_ENCODER = SpeakerEncoderDims(
     TALKER.talker.width, channels=96, squeeze=32, attention=32, scale=8
 )
-VOICE_WIDTH = 16  # numbers that tell voices apart; x-vectors are made of them
+EMBEDDING_WIDTH = 16  # of speaker embeddings, of which x-vectors are made

@@ -126,7 +126,7 @@ def speaker_encoder_values(learner: TalkerLearner, voices: VoiceLearner) -> dict
         for name, value in voices.state_dict().items()
         if name.startswith(SPEAKER_ENCODER_STEM)
     }
-    inner, outer = voices.numbers, learner.voice
+    inner, outer = voices.bottleneck, learner.x_vector
     values["spk_enc.fc.weight"] = (outer.weight @ inner.weight)[..., None]
     values["spk_enc.fc.bias"] = outer(inner.bias)
     return values

@@ -1,10 +1,10 @@
-"""The speaker encoder: a recording as few numbers that tell its voice from others.
+"""The speaker encoder: a recording as a short embedding that tells its voice from others.
 
     python -m tools.own_voice.train_speaker_encoder WORK_DIR --minutes 25
 
 Crops of one voice shall be alike and crops of two voices not (supervised contrastive learning,
 Khosla et al. 2020); of flite's voices size, pitch and pace shall be read off as well, so that the
-numbers mean something between voices. Writes `speaker_encoder.pt` every 200 steps and goes on
+embedding means something between voices. Writes `speaker_encoder.pt` every 200 steps and goes on
 from it.
 """
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from engine.qwen3tts.mel import SHORTEST, LogMel
-from tools.own_voice.dims import SPEAKER_ENCODER, VOICE_WIDTH
+from tools.own_voice.dims import EMBEDDING_WIDTH, SPEAKER_ENCODER
 from tools.own_voice.speaker_encoder import SmallSpeakerEncoder
 from tools.own_voice.speech_data import RATE, Clip, ShardFolder
 from tools.own_voice.teacher_voices import (
@@ -70,16 +70,16 @@ class VoiceLearner(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.spk_enc = SmallSpeakerEncoder(SPEAKER_ENCODER)
-        self.numbers = nn.Linear(6 * SPEAKER_ENCODER.channels, VOICE_WIDTH)
-        self.attributes = nn.Linear(VOICE_WIDTH, ATTRIBUTES)
+        self.bottleneck = nn.Linear(6 * SPEAKER_ENCODER.channels, EMBEDDING_WIDTH)
+        self.attributes = nn.Linear(EMBEDDING_WIDTH, ATTRIBUTES)
 
-    def forward(self, mel: Tensor) -> Tensor:  # [B, bands, frames] -> [B, VOICE_WIDTH]
-        numbers: Tensor = self.numbers(self.spk_enc(mel))
-        return numbers
+    def forward(self, mel: Tensor) -> Tensor:  # [B, bands, frames] -> [B, EMBEDDING_WIDTH]
+        embedding: Tensor = self.bottleneck(self.spk_enc(mel))
+        return embedding
 
     @torch.no_grad()
     def of_clip(self, clip: Clip) -> Tensor:
-        """The numbers [VOICE_WIDTH] of a whole clip."""
+        """The embedding [EMBEDDING_WIDTH] of a whole clip."""
         samples = clip.padded()
         found: Tensor = self(log_mel(np.resize(samples, max(len(samples), SHORTEST)))[None])[0]
         return found

@@ -4,9 +4,9 @@
 
 The first `--books` codebooks are learnt, the rest are zero in every frame. Two aids: the first
 heads of two blocks are told which letters a frame speaks, and phonemes are to be read off the
-hidden states. Some clips are cloned: the voice is told by the speaker encoder's numbers of another
+hidden states. Some clips are cloned: the voice is told by the speaker embedding of another
 clip, sometimes with that clip as an example before it. Clips are encoded once with `codes.pt` into
-`coded-*/`, and with `speaker_encoder.pt` into `numbers-*/`. Writes `talker.pt` every 250
+`coded-*/`, and with `speaker_encoder.pt` into `embeddings-*/`. Writes `talker.pt` every 250
 steps, with a running mean of the weights, and goes on from it.
 """
 
@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from engine.gguf.layout import TalkerDims
 from tools.own_voice.alignment import spoken_characters
-from tools.own_voice.dims import TALKER, VOICE_WIDTH
+from tools.own_voice.dims import EMBEDDING_WIDTH, TALKER
 from tools.own_voice.prompts import CODEC, NO_CODE, TEXT_PAD, SpokenPrompt, spoken_prompt
 from tools.own_voice.speech_data import FRAME, LABELS, PHONEMES, Clip, read_shard, shards_of
 from tools.own_voice.speech_data import RATE as RATE_OF_SOUND
@@ -78,7 +78,7 @@ class Sentence:
     codes: Tensor  # [T, SPOKEN_BOOKS]
     labels: Tensor  # [T, LABELS]
     places: Tensor | None  # [T, 2], first and last byte that a frame may speak
-    numbers: Tensor | None = None  # [VOICE_WIDTH], of the voice, if it is cloned
+    embedding: Tensor | None = None  # [EMBEDDING_WIDTH], of the voice, if it is cloned
 
     def after(self, other: Sentence) -> Sentence:
         """Both, `other` first, as one."""
@@ -185,17 +185,17 @@ class CodedFolder:
         )
 
 
-def read_numbers(work: Path, folder: str, file: Path, voices: VoiceLearner) -> Tensor:
-    """What tells the voices of a shard's clips [clips, VOICE_WIDTH], computed now or before."""
-    known = float(voices.numbers.weight.detach().double().sum())
-    kept = work / f"numbers-{known:.3f}" / folder / f"{file.stem}.pt"
+def read_embeddings(work: Path, folder: str, file: Path, voices: VoiceLearner) -> Tensor:
+    """Speaker embeddings [clips, EMBEDDING_WIDTH] of a shard's clips, computed now or before."""
+    known = float(voices.bottleneck.weight.detach().double().sum())
+    kept = work / f"embeddings-{known:.3f}" / folder / f"{file.stem}.pt"
     if not kept.exists():
         kept.parent.mkdir(exist_ok=True, parents=True)
         partial = kept.with_suffix(f".partial{os.getpid()}")
         torch.save(torch.stack([voices.of_clip(clip) for clip in read_shard(file)]), partial)
         os.replace(partial, kept)
-    numbers: Tensor = torch.load(kept)
-    return numbers
+    embeddings: Tensor = torch.load(kept)
+    return embeddings
 
 
 class ClonedFolder(CodedFolder):
@@ -209,9 +209,11 @@ class ClonedFolder(CodedFolder):
         self._by_voice = defaultdict[str, list[Sentence]](list)
 
     def _sentences(self, shard: Path) -> list[Sentence]:
-        numbers = read_numbers(self._work, self._folder, shard, self._voices)
+        embeddings = read_embeddings(self._work, self._folder, shard, self._voices)
         plain = super()._sentences(shard)
-        sentences = [replace(one, numbers=row) for one, row in zip(plain, numbers, strict=True)]
+        sentences = [
+            replace(one, embedding=row) for one, row in zip(plain, embeddings, strict=True)
+        ]
         for sentence in sentences:
             self._by_voice[sentence.voice].append(sentence)
         return sentences
@@ -222,7 +224,7 @@ class ClonedFolder(CodedFolder):
     def _cloned(self, sentence: Sentence, draw: random.Random) -> Sentence:
         others = [one for one in self._by_voice[sentence.voice] if one is not sentence]
         examples = draw.sample(others, min(draw.randint(1, MOST_EXAMPLES), len(others)))
-        told = replace(sentence, numbers=(examples or [sentence])[0].numbers)
+        told = replace(sentence, embedding=(examples or [sentence])[0].embedding)
         if draw.random() < WITH_EXAMPLE:
             for example in examples:
                 told = told.after(example)
@@ -237,7 +239,7 @@ class Batch:
     codec: Tensor  # [B, M], NO_CODE adds nothing
     frames: Tensor  # [B, M, books]
     is_frame: Tensor  # [B, M]
-    numbers: Tensor  # [B, VOICE_WIDTH], zero without a clone
+    embeddings: Tensor  # [B, EMBEDDING_WIDTH], zero without a clone
     is_cloned: Tensor  # [B, M], the row of the x-vector
     lane: Tensor  # [N] of every frame, and the row that predicts it
     row: Tensor  # [N]
@@ -251,7 +253,7 @@ class Batch:
 def prompt_of(sentence: Sentence, draw: random.Random) -> SpokenPrompt:
     """For a clone, with the speaker's name, or with a description where it has none."""
     language = draw.random() > WITHOUT_LANGUAGE
-    if sentence.numbers is not None:
+    if sentence.embedding is not None:
         return spoken_prompt(sentence.text, None, told_language=language, cloned=True)
     named = sentence.voice in SPEAKER_IDS
     return spoken_prompt(
@@ -268,7 +270,7 @@ def make_batch(sentences: list[Sentence], books: int, draw: random.Random) -> Ba
     size = (len(sentences), longest)
     text, codec = torch.full(size, TEXT_PAD), torch.full(size, NO_CODE)
     frames, is_frame = torch.zeros(*size, books, dtype=torch.long), torch.zeros(size)
-    numbers, is_cloned = torch.zeros(len(sentences), VOICE_WIDTH), torch.zeros(size)
+    embeddings, is_cloned = torch.zeros(len(sentences), EMBEDDING_WIDTH), torch.zeros(size)
     lane, row, looked_at, aligned = [], [], [], []
     for number, (prompt, sentence) in enumerate(zip(prompts, sentences, strict=True)):
         rows, count = prompt.rows, len(sentence.codes)
@@ -276,8 +278,8 @@ def make_batch(sentences: list[Sentence], books: int, draw: random.Random) -> Ba
         codec[number, :rows] = torch.tensor(prompt.codec)
         frames[number, rows : rows + count] = sentence.codes[:, :books]
         is_frame[number, rows : rows + count] = 1
-        if sentence.numbers is not None:
-            numbers[number], is_cloned[number, prompt.speaker] = sentence.numbers, 1
+        if sentence.embedding is not None:
+            embeddings[number], is_cloned[number, prompt.speaker] = sentence.embedding, 1
         lane.append(torch.full((count,), number))
         row.append(torch.arange(rows - 1, rows - 1 + count))
         looked_at.append(_looked_at(prompt, sentence, longest))
@@ -287,7 +289,7 @@ def make_batch(sentences: list[Sentence], books: int, draw: random.Random) -> Ba
         codec,
         frames,
         is_frame,
-        numbers,
+        embeddings,
         is_cloned,
         torch.cat(lane),
         torch.cat(row),
@@ -314,8 +316,8 @@ class TalkerLearner(nn.Module):
         super().__init__()
         self.speaker = SmallSpeaker(dims)
         self.phonemes = nn.Linear(dims.talker.width, LABELS * PHONEMES)
-        self.voice = nn.Linear(VOICE_WIDTH, dims.talker.width)  # x-vectors
-        nn.init.normal_(self.voice.weight, std=0.02)
+        self.x_vector = nn.Linear(EMBEDDING_WIDTH, dims.talker.width)
+        nn.init.normal_(self.x_vector.weight, std=0.02)
 
     def think(self, batch: Batch) -> tuple[Tensor, list[Tensor]]:
         """Hidden states [B, M, width], and the attention of the heads that are watched."""
@@ -325,7 +327,7 @@ class TalkerLearner(nn.Module):
         x = talker.text(batch.text)
         x = x + talker.codec_embd(batch.codec.clamp(min=0)) * (batch.codec >= 0)[..., None]
         x = x + self.speaker.frames(batch.frames) * heard[..., None]
-        x = x + self.voice(batch.numbers)[:, None] * batch.is_cloned[..., None]
+        x = x + self.x_vector(batch.embeddings)[:, None] * batch.is_cloned[..., None]
         return talker.run(x, WATCHED)
 
     def losses(self, batch: Batch, books: int) -> dict[str, Tensor]:
