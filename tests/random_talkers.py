@@ -1,12 +1,17 @@
-"""Random talkers with rows of whole blocks, and with the vocabulary of a small checkpoint."""
+"""Random talkers with rows of whole blocks, a small vocabulary, and what they say."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from engine import Family
+import numpy as np
+
+from engine import Family, Sampling, SpeechRequest
 from engine.gguf.layout import Size, TalkerDims, TransformerDims, Variant
 from engine.gguf.reader import GgufFile
+from engine.qwen3tts.engine import ModelParts, Qwen3TtsEngine
+from engine.types import Codes
 from tools.random_checkpoint import Choice, build_talker
 
 TWO_BLOCKS = TransformerDims(256, 512, 2, 4, 2, 64)
@@ -34,3 +39,19 @@ def random_talker(
     folder.mkdir(exist_ok=True)
     with GgufFile.open(vocabulary) as file:
         return build_talker(folder, choice, dims, file)
+
+
+def asked(frames: int = 6, **changes: object) -> SpeechRequest:
+    """A request that such a talker can fulfil."""
+    request = SpeechRequest(
+        "Good evening.", speaker="eric", seeds=(7,), sampling=Sampling(max_frames=frames)
+    )
+    return replace(request, **changes)  # type: ignore[arg-type]
+
+
+def spoken(model: ModelParts, request: SpeechRequest) -> dict[int, Codes]:
+    """The codes of its takes."""
+    takes: dict[int, list[Codes]] = {}
+    for chunk in Qwen3TtsEngine(model).speak(request):
+        takes.setdefault(chunk.take, []).append(chunk.codes)
+    return {take: np.concatenate(codes) for take, codes in takes.items()}

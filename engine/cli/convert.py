@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from engine.cli.console import Console, readable_bytes
 from engine.cli.outputs import make_folder
 from engine.cli.parser import CommandParser, as_typed
-from engine.cli.running import DONE, interruptible, run_command, run_parsed
+from engine.cli.running import DONE, interruptible, run_file_command
 
 if TYPE_CHECKING:
     from engine.gguf.convert.folder import Conversion
@@ -40,12 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         allow_abbrev=False,
     )
     add_options(parser)
-
-    def action(given: argparse.Namespace) -> int:
-        console = Console(quiet=given.quiet)
-        return run_command(lambda: convert(given, console), console)
-
-    return run_parsed(parser, argv, action)
+    return run_file_command(parser, argv, convert)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from engine.cli.console import Console, readable_bytes
 from engine.cli.parser import CommandParser, as_typed
-from engine.cli.running import DONE, interruptible, run_command, run_parsed
+from engine.cli.running import DONE, interruptible, run_file_command
 from engine.errors import ModelFileError
 
 EPILOG = """\
@@ -31,12 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         allow_abbrev=False,
     )
     add_options(parser)
-
-    def action(given: argparse.Namespace) -> int:
-        console = Console(quiet=given.quiet)
-        return run_command(lambda: quantize(given, console), console)
-
-    return run_parsed(parser, argv, action)
+    return run_file_command(parser, argv, quantize)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

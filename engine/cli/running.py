@@ -26,6 +26,20 @@ _NO_MEMORY = ("out of memory", "not enough memory", "can't allocate memory")  # 
 _Handlers: TypeAlias = "dict[signal.Signals, Callable[[int, FrameType | None], Any] | int]"
 
 
+def run_file_command(
+    parser: CommandParser,
+    argv: Sequence[str] | None,
+    work: Callable[[argparse.Namespace, Console], int],
+) -> int:
+    """Parse and run a command that takes files and makes others; it has `--quiet`."""
+
+    def action(given: argparse.Namespace) -> int:
+        console = Console(quiet=given.quiet)
+        return run_command(lambda: work(given, console), console)
+
+    return run_parsed(parser, argv, action)
+
+
 def run_parsed(
     parser: CommandParser,
     argv: Sequence[str] | None,

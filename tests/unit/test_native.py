@@ -27,7 +27,6 @@ from engine import (
     DeviceError,
     ModelFileError,
     Sampling,
-    SpeechRequest,
     StackSampling,
 )
 from engine.gguf.blocks import BLOCKS
@@ -51,10 +50,9 @@ from engine.qwen3tts.predictor import FrameDraw
 from engine.qwen3tts.prompt import PromptBuilder
 from engine.qwen3tts.sampling import draw_acoustic
 from engine.runtime import Runtime, choose_runtime, usable_threads
-from engine.types import Codes
 from engine.verify.capture import plan
 from engine.verify.teacher import ForcedLogits, likeliest, step_by_step, teacher_forced
-from tests.random_talkers import random_talker, talker_dims
+from tests.random_talkers import asked, random_talker, spoken, talker_dims
 from tests.terminal import Terminal
 
 TALKER = "qwen-talker-1.7b-base-F32.gguf"
@@ -110,20 +108,6 @@ def types(path: Path) -> set[TensorType]:
 def load_with(library: Library, path: Path, data: Path, threads: int = 2) -> ModelParts:
     runtime = Runtime(CPU, torch.float32, NativeContext(library, threads))
     return load_model(path, data / CODEC, runtime)
-
-
-def asked(frames: int = 6, **changes: object) -> SpeechRequest:
-    request = SpeechRequest(
-        "Good evening.", speaker="eric", seeds=(7,), sampling=Sampling(max_frames=frames)
-    )
-    return replace(request, **changes)  # type: ignore[arg-type]
-
-
-def spoken(model: ModelParts, request: SpeechRequest) -> dict[int, Codes]:
-    takes: dict[int, list[Codes]] = {}
-    for chunk in Qwen3TtsEngine(model).speak(request):
-        takes.setdefault(chunk.take, []).append(chunk.codes)
-    return {take: np.concatenate(codes) for take, codes in takes.items()}
 
 
 def forced(model: ModelParts, judge: Callable[..., ForcedLogits] = teacher_forced) -> ForcedLogits:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from app.__main__ import main as studio_main
-from engine import Cancelled, CancelToken, Sampling, SpeechRequest, StackSampling
+from engine import Cancelled, CancelToken, Sampling, StackSampling
 from engine.gguf.header import TensorType
 from engine.gguf.layout import Variant
 from engine.gguf.quantize import quantize_file, stored_bytes
@@ -40,10 +40,9 @@ from engine.qwen3tts.engine import ModelParts, Qwen3TtsEngine
 from engine.qwen3tts.loading import load_model
 from engine.qwen3tts.prompt import PromptBuilder
 from engine.runtime import Runtime, choose_runtime
-from engine.types import Codes
 from engine.verify.capture import plan
 from engine.verify.teacher import ForcedLogits, likeliest, teacher_forced
-from tests.random_talkers import random_talker, talker_dims
+from tests.random_talkers import asked, random_talker, spoken, talker_dims
 from tests.terminal import Terminal
 
 TALKER = "qwen-talker-1.7b-base-F32.gguf"
@@ -140,20 +139,6 @@ def expanded(parts: tuple[StoredTensor, ...]) -> Tensor:
 def least_cosine(one: Tensor, other: Tensor) -> float:
     cosine = torch.nn.functional.cosine_similarity(one.double(), other.double(), dim=-1)
     return float(cosine.min())
-
-
-def asked(frames: int = 6, **changes: object) -> SpeechRequest:
-    request = SpeechRequest(
-        "Good evening.", speaker="eric", seeds=(7,), sampling=Sampling(max_frames=frames)
-    )
-    return replace(request, **changes)  # type: ignore[arg-type]
-
-
-def spoken(model: ModelParts, request: SpeechRequest) -> dict[int, Codes]:
-    takes: dict[int, list[Codes]] = {}
-    for chunk in Qwen3TtsEngine(model).speak(request):
-        takes.setdefault(chunk.take, []).append(chunk.codes)
-    return {take: np.concatenate(codes) for take, codes in takes.items()}
 
 
 def forced(model: ModelParts) -> ForcedLogits:
