@@ -180,3 +180,4 @@ class ModelDescription:
     codebook_size: int = 2048
     codec_name: str = ""  # of the tokenizer that it needs, if that is not the official one
     ignores_instruct: bool = False  # takes instructions for speakers, but does not follow them
+    x_vector_only: bool = False  # takes reference codes of clones, but does not use them

@@ -8,12 +8,12 @@ from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 from app.commands.voices import voice_sources
-from app.core.models import about_demo, choose_pair, find_models, is_demo
+from app.core.models import ABOUT_DEMO, choose_pair, find_models, is_demo
 from app.core.paths import StudioPaths, studio_paths
 from engine.cli.console import Console
 from engine.cli.options import SamplingChanges, SpeechOptions, choose_device, choose_seeds
 from engine.cli.outputs import check_output, save_takes, with_suffix
-from engine.cli.parser import LANGUAGE_HELP, language, seed, whole_number, words
+from engine.cli.parser import LANGUAGE_HELP, as_typed, language, seed, whole_number, words
 from engine.cli.report import as_json, make_report, tell
 from engine.cli.running import DONE, STOPPED
 from engine.cli.speaking import (
@@ -134,13 +134,11 @@ def say(arguments: SayArguments, console: Console) -> int:
         arguments.codec,
     )
     description = describe_pair(pair)
-    if all(is_demo(talker) for talker in (description, *found.talkers)):
-        console.say(about_demo(found.folders))
     check_output(output, (pair.talker, pair.codec))
     speaker = _speaker(arguments, description, console)
     sources = VoiceSources()
     if arguments.voice is not None:
-        sources = voice_sources(arguments.voice, console)
+        sources = voice_sources(arguments.voice, console, words=not description.x_vector_only)
         check_output(output, astuple(sources))
     voice = read_voice(sources, description, console)
     if description.family is Family.VOICE_DESIGN and not (arguments.instruct or "").strip():
@@ -160,6 +158,9 @@ def say(arguments: SayArguments, console: Console) -> int:
     text = read_stdin_text(console) if arguments.text is None else arguments.text
     if description.family is Family.BASE and arguments.voice is None:
         console.say(NO_VOICE.format("--voice"))
+    if all(is_demo(talker) for talker in (description, *found.talkers)):
+        line = as_typed("`voice-studio models`")
+        console.say(f"{ABOUT_DEMO}{line} tells where the large ones are.")
     model = load(pair, choose_device(arguments.device), arguments.precision, console)
     options = replace(options, voice=voice.learned(model.engine, console))
     speech = speak(model.engine, options.request(text, model.engine), console)

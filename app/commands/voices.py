@@ -11,13 +11,13 @@ from engine.errors import VoiceFileError
 EMBEDDING, CODES, TRANSCRIPT = ".spk", ".rvq", ".txt"
 
 
-def voice_sources(named: Path, console: Console) -> VoiceSources:
+def voice_sources(named: Path, console: Console, *, words: bool = True) -> VoiceSources:
     """The files behind NAME, NAME.spk, NAME.rvq or a recording.
 
     NAME.spk is the voice alone. NAME or NAME.rvq is the best likeness that the files allow:
     NAME.spk, with NAME.rvq and its transcript NAME.txt where both are there. Any other file is
-    a recording, used with its transcript beside it if there is one. Raises VoiceFileError if what
-    was named is not there.
+    a recording, used with its transcript beside it if there is one; that one is missing is told
+    where the model makes use of `words`. Raises VoiceFileError if what was named is not there.
     """
     if not named.name or named.name == "..":
         raise VoiceFileError(f"{named} is a folder.", "Name a voice in it.")
@@ -28,10 +28,11 @@ def voice_sources(named: Path, console: Console) -> VoiceSources:
         transcript = named.with_suffix(TRANSCRIPT)
         if transcript.is_file():
             return VoiceSources(recording=named, transcript=transcript)
-        console.say(
-            f"note: {transcript.name} is missing. With the exact words of {named.name} in it, "
-            "the clone is most alike."
-        )
+        if words:
+            console.say(
+                f"note: {transcript.name} is missing. With the exact words of {named.name} in it, "
+                "the clone is most alike."
+            )
         return VoiceSources(recording=named)
     base = named.with_suffix("") if suffix == CODES else named
     embedding, codes, transcript = (
@@ -46,8 +47,9 @@ def voice_sources(named: Path, console: Console) -> VoiceSources:
             )
         return VoiceSources(embedding=embedding, codes=named, transcript=transcript)
     if not embedding.is_file():
+        what = f"recording {named}" if suffix else f"voice {embedding}"
         raise VoiceFileError(
-            f"There is no voice {embedding}.",
+            f"There is no {what}.",
             "Name a recording, a .spk file, or a voice without its suffix.",
         )
     if codes.is_file() and transcript.is_file():

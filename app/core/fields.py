@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from pathlib import Path
@@ -37,11 +36,6 @@ class Fields:
 
     def text(self, key: str, default: str = _REQUIRED, longest: int = 1 << 20) -> str:
         return self._take(key, default, f"text of at most {longest} characters", _text(longest))
-
-    def matching(self, key: str, pattern: re.Pattern[str], default: str = _REQUIRED) -> str:
-        """Text that a pattern fits, or none at all."""
-        check = _matching(pattern)
-        return self._take(key, default, f"text like {pattern.pattern}", check)
 
     def flag(self, key: str, default: bool = _REQUIRED) -> bool:
         return self._take(key, default, "true or false", _flag)
@@ -111,15 +105,6 @@ class Fields:
 def _text(longest: int) -> Callable[[Any], str]:
     def read(value: Any) -> str:
         if not isinstance(value, str) or len(value) > longest:
-            raise ValueError
-        return value
-
-    return read
-
-
-def _matching(pattern: re.Pattern[str]) -> Callable[[Any], str]:
-    def read(value: Any) -> str:
-        if not isinstance(value, str) or (value and not pattern.fullmatch(value)):
             raise ValueError
         return value
 

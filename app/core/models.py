@@ -123,15 +123,17 @@ def is_demo(talker: ModelDescription) -> bool:
     return talker.size == DEMO_SIZE
 
 
+ABOUT_DEMO = "This is the demonstration voice: small, English only. "
+
+
 def about_demo(folders: Sequence[Path]) -> str:
     """What the demonstration voice is, and how to get more than it.
 
     Raises ModelFileError if a folder may not be listed.
     """
     return (
-        "This is the demonstration voice: small, English only. "
-        f"{misplaced(folders)}The large models belong in {folders[0]}, for example {EXAMPLES}. "
-        f"{where_to_get(folders)}"
+        f"{ABOUT_DEMO}{misplaced(folders)}The large models belong in {folders[0]}, for example "
+        f"{EXAMPLES}. {where_to_get(folders)}"
     )
 
 

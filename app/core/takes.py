@@ -12,7 +12,6 @@ from app.core.fields import Fields
 from app.core.storage import DocumentKind, timestamp
 from app.core.voice_record import Likeness
 from engine import Ending, Family, Layout, Sampling, SpeechRequest, StackSampling, Voice
-from engine.types import CODEC_NAME
 
 TAKE_DOCUMENT: Final = DocumentKind("take description")
 LONGEST_TEXT: Final = 1 << 24  # characters
@@ -165,7 +164,7 @@ def take_from(fields: Fields) -> Take:
         voice_label=fields.text("voice_label", ""),
         model=fields.text("model", ""),
         model_fingerprint=fields.text("model_fingerprint", ""),
-        codec=fields.matching("codec", CODEC_NAME, ""),
+        codec=fields.text("codec", "", longest=64),
         device=fields.text("device", ""),
         precision=fields.text("precision", ""),
         sample_rate=fields.integer("sample_rate", 24_000, 1000, 1_000_000),

@@ -54,7 +54,9 @@ def export_zip(voices: Sequence[LibraryVoice], path: Path) -> None:
                 taken.append(name)
                 archive.writestr(f"{name}/{DETAILS}", _details(voice))
                 for source in sorted(voice.folder.iterdir()):
-                    if is_voice_file(source.name) and source.is_file():
+                    if source.is_symlink() or not is_voice_file(source.name):
+                        continue
+                    if source.is_file():
                         packing = zipfile.ZIP_STORED if source.suffix in _STORED else None
                         archive.write(source, f"{name}/{source.name}", compress_type=packing)
     except OSError as error:

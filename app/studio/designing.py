@@ -18,8 +18,8 @@ from app.studio.session import SessionKeeper
 from app.studio.voice_making import VoiceMaker
 from app.studio.voices import Voices
 from engine import ExplainedError
-from engine.audio import read_audio, to_24k
-from engine.types import DEMO_WIDTH, Codes, Samples
+from engine.audio import MODEL_RATE, read_reference
+from engine.types import CODEC_NAME, DEMO_WIDTH, Codes, Samples
 from engine.voices import read_codes
 
 
@@ -97,7 +97,8 @@ class Designing(QObject):
             self._voices.create(details, parts, self._on_locked)
 
         def read() -> Codes | None:
-            return _codes(codes_path) if with_words else None
+            known = not take.codec or CODEC_NAME.fullmatch(take.codec)
+            return _codes(codes_path) if with_words and known else None
 
         self._background.run(read, store, self.problem.emit)
 
@@ -191,5 +192,4 @@ def _codes(path: Path) -> Codes | None:
 
 
 def _model_samples(path: Path) -> Samples:
-    recording = read_audio(path)
-    return to_24k(recording.samples, recording.sample_rate)
+    return read_reference(path).at(MODEL_RATE)

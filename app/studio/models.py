@@ -156,7 +156,7 @@ class Models(QObject):
     def codec_for(self, talker: Path) -> Path | None:
         """The tokenizer that would be used with a talker, of those that were found."""
         pair = self._state.pair
-        if pair is not None and pair.talker == talker:
+        if pair is not None and pair.talker == talker and self._state.status is ModelStatus.LOADED:
             return pair.codec
         description = self._description_of(talker)
         if self._found is None or description is None:
@@ -222,8 +222,10 @@ class Models(QObject):
         kept = self._kept_codec
 
         def choose(found: FoundModels) -> _Choice:
-            pair = choose_pair(found, FAMILIES, str(talker), kept)
-            return _Choice(pair, description or describe_model(talker))
+            known = description or describe_model(talker)
+            fits = kept is not None and codec_name(kept) == known.codec_name
+            pair = choose_pair(found, FAMILIES, str(talker), kept if fits else None)
+            return _Choice(pair, known)
 
         self._when_found(lambda found: self._wish(lambda: choose(found)))
 

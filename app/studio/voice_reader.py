@@ -41,10 +41,11 @@ class VoiceReader:
                 "The voice of this take is not in the library any more.",
                 "Restore it from the trash, or choose another voice.",
             )
-        width, codec = engine.description.width, engine.description.codec_name
-        if _is_incomplete(voice, engine.description, request.likeness, remake=remake):
+        model = engine.description
+        likeness = Likeness.STEADY if model.x_vector_only else request.likeness
+        if _is_incomplete(voice, model, likeness, remake=remake):
             voice = self._learn(voice, engine, token)
-        return load_voice(voice, width, request.likeness, engine.codebook_size, codec)
+        return load_voice(voice, model.width, likeness, engine.codebook_size, model.codec_name)
 
     def _learn(self, voice: LibraryVoice, engine: Engine, token: CancelToken) -> LibraryVoice:
         assert voice.recording is not None, "looked at before"

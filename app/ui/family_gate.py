@@ -30,6 +30,8 @@ DEMO_SENTENCES = {
     "large models take any description.",
 }
 
+SAME_DEMO = "The demonstration voice can do this too: speak, and its model for it is loaded."
+
 BESIDE = 220  # pixels that the words need beside the buttons; with fewer they stand above them
 
 
@@ -93,7 +95,9 @@ class FamilyGate(QWidget):
         elif coming is not None and loading:
             self._words.setText(f"{coming.name} is being loaded.")
         elif self._offered is not None:
-            self._words.setText(purpose)
+            small = is_demo(self._offered) and state.description is not None
+            same = small and state.description is not None and is_demo(state.description)
+            self._words.setText(SAME_DEMO if same else purpose)
         elif found is None:
             self._words.setText(f"{purpose} Looking for models.")
         else:

@@ -18,6 +18,10 @@ FAMILY_NAMES: Final = MappingProxyType(
 )
 """What the families are called in the names of the published models."""
 
+_DEMO_NAMES: Final = MappingProxyType(
+    {Family.BASE: "clones", Family.CUSTOM_VOICE: "voice", Family.VOICE_DESIGN: "designs"}
+)
+
 DEVICES: Final = MappingProxyType(
     {"auto": "automatic", "cpu": "CPU", "cuda": "CUDA", "mps": "Apple GPU"}
 )
@@ -26,7 +30,7 @@ DEVICES: Final = MappingProxyType(
 def short_name(description: ModelDescription) -> str:
     """Size and family: "0.6B Base"."""
     if is_demo(description):
-        return "Demonstration voice"
+        return f"Demonstration {_DEMO_NAMES[description.family]}"
     return f"{description.size} {FAMILY_NAMES[description.family]}"
 
 

@@ -105,11 +105,14 @@ class SpeechBox(QWidget):
             looking = self._studio.models.found is None
             why = "which is being looked for" if looking else "and none is on this computer yet"
             self.tell(f"This needs a {FAMILY_NAMES[family]} model, {why}.")
+        elif is_demo(offered) and (state.description is None or is_demo(state.description)):
+            self._offered = offered  # small, and there at once
+            self._on_hint()
         else:
             key = key_text(shortcut("speak").keys[0])
             self._offered = offered
             self._note.tell(
-                f"This needs the {short_name(offered)}{'' if is_demo(offered) else ' model'}.",
+                f"This needs the {short_name(offered)} model.",
                 button="Load and speak",
                 tip=f"{offered.name}; {key} once more does it too",
             )

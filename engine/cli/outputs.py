@@ -12,6 +12,7 @@ from typing import Final
 from engine.cli.running import interruptible
 from engine.cli.speaking import Take
 from engine.errors import ExplainedError
+from engine.families import files_of_model
 from engine.wav import WavFormat, write_wav
 
 _SUFFIXES: Final = frozenset(
@@ -52,10 +53,15 @@ def take_paths(path: Path, takes: int) -> tuple[Path, ...]:
 
 
 def check_output(path: Path, inputs: Iterable[Path | None] = ()) -> None:
-    """Raise ExplainedError if the file could not be written in the end, or is one of `inputs`."""
+    """Raise ExplainedError if the file could not be written in the end, or is one of `inputs`.
+
+    A file that a model of `inputs` takes its weights from is one of them, too.
+    """
     folder = path.parent
     try:
-        if any(_is_same_file(path, source) for source in inputs if source is not None):
+        given = [source for source in inputs if source is not None]
+        read = [*given, *(other for source in given for other in files_of_model(source)[1:])]
+        if any(_is_same_file(path, source) for source in read):
             raise ExplainedError(
                 f"{path} is read by this command and would be lost.", "Choose another name."
             )

@@ -114,18 +114,25 @@ class GgufFile:
     def _join(self, name: str) -> None:
         """Take the tensors that are missing here from the file `name` in the same folder."""
         beside = self.path.parent / name
-        if not name or Path(name).name != name or beside == self.path:
+        is_name = name.isprintable() and Path(name).name == name and name not in ("", ".", "..")
+        if not is_name or beside == self.path:
             message = f"{self.path}: metadata key {TENSORS_FROM!r} names {quoted(name)}"
             raise ModelFileError(f"{message}, not another file of its folder.", REMAKE)
         try:
             self._other = other = GgufFile._open_alone(beside)
         except ModelFileError as error:
             message = f"{self.path} takes its weights from a file beside it: "
-            hint = f"Keep both files in one folder. {error.hint}"
+            hint = f"Put the right {name} beside it, or delete this one."
             raise ModelFileError(message + error.message, hint) from error
         if TENSORS_FROM in other.metadata:
             message = f"{self.path} takes its weights from {quoted(name)}, which takes them from"
             raise ModelFileError(f"{message} another file itself.", REMAKE)
+        kinds = [file.metadata.get("general.architecture") for file in (self, other)]
+        if kinds[0] != kinds[1]:
+            message = f"{self.path} takes its weights from {beside}, which holds another kind of"
+            raise ModelFileError(
+                f"{message} model ({kinds[1]!r:.80}).", f"Put the right {name} beside it."
+            )
         self.tensors = MappingProxyType({**other.tensors, **self.tensors})
         self.file_bytes += other.file_bytes
 
@@ -133,6 +140,11 @@ class GgufFile:
     def paths(self) -> tuple[Path, ...]:
         """The file, and the one that it takes tensors from."""
         return (self.path,) if self._other is None else (self.path, *self._other.paths)
+
+    def holder(self, name: str) -> Path:
+        """The file that holds a tensor, or should."""
+        held_here = self._other is None or name in self._own or name not in self._other.tensors
+        return self.path if self._other is None or held_here else self._other.path
 
     def shared(self) -> frozenset[str]:
         """Names of the tensors that are the same bytes as another one: those that are all zero."""

@@ -176,7 +176,8 @@ class Weights:
         resolved = _resolve(info.shape, shape)
         if resolved is None:
             wanted = "[" + ", ".join("any" if size is None else str(size) for size in shape) + "]"
-            message = f"{self._file.path}: tensor {quoted(name)} has shape {list(info.shape)}"
+            where = self._file.holder(name)
+            message = f"{where}: tensor {quoted(name)} has shape {list(info.shape)}"
             raise ModelFileError(f"{message}, not {wanted}.", _OTHER_KIND)
         del self._left[name]
         return StoredTensor(name, info.type, resolved, info, self._source)

@@ -14,6 +14,7 @@ from engine.types import DEMO_SIZE, Family
 
 ARCHITECTURE = "qwen3-tts"
 NON_STREAMING = "studio.non_streaming"
+X_VECTOR_ONLY = "studio.x_vector_only"
 RESERVED_CODES = 1024  # ids at the end of the codec vocabulary that are never spoken, but for EOS
 
 SHOWN = 5  # wrong ids in a message
@@ -67,6 +68,7 @@ class TalkerConfig:
     codebooks: int
     codec_name: str  # of the tokenizer whose codes it speaks, "" for the official one
     non_streaming: bool  # clones, too, were trained with all of their text before the first frame
+    x_vector_only: bool  # clones never learnt to go on from reference codes
     text_vocabulary: int
     text_width: int
     context: int  # longest prompt + speech, in positions
@@ -110,6 +112,7 @@ def read_talker_config(file: GgufFile) -> TalkerConfig:
         codebooks=_positive(file, "qwen3-tts.num_code_groups"),
         codec_name=read_codec_name(file),
         non_streaming=file.boolean(NON_STREAMING, default=False),
+        x_vector_only=file.boolean(X_VECTOR_ONLY, default=False),
         text_vocabulary=_positive(file, "qwen3-tts.talker.text_vocab_size"),
         text_width=_positive(file, "qwen3-tts.talker.text_hidden_size"),
         context=_positive(file, "qwen3-tts.talker.context_length"),

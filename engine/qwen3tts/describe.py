@@ -33,4 +33,5 @@ def describe_talker(file: GgufFile) -> ModelDescription:
         codec_name=config.codec_name,
         codebook_size=config.predictor.vocabulary,
         ignores_instruct=config.ignores_instruct,
+        x_vector_only=config.x_vector_only,
     )

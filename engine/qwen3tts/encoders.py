@@ -8,9 +8,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from engine.errors import AudioFileError
+from engine.errors import AudioFileError, ModelFileError
 from engine.gguf.reader import GgufFile
 from engine.qwen3tts.codec.encoder import CodecEncoder, build_codec_encoder
+from engine.qwen3tts.codec.metadata import read_codec_name
 from engine.qwen3tts.mel import LogMel
 from engine.qwen3tts.speaker import SAMPLE_RATE, SpeakerEncoder, build_speaker_encoder
 from engine.runtime import Runtime, memory_errors
@@ -20,13 +21,17 @@ from engine.types import CancelToken, Codes, LengthRule, Probe, Samples
 class VoiceEncoders:
     """What a recording says: whose voice it is, and the codes of its sound.
 
-    Both raise ModelFileError when the encoder cannot be read, AudioFileError when the recording
-    is too short or holds values that are not numbers, MemoryError, and Cancelled.
+    `codec_name` is what the tokenizer must be called, if that is known. Both raise ModelFileError
+    when the encoder cannot be read or another tokenizer has taken its place, AudioFileError when
+    the recording is too short or holds values that are not numbers, MemoryError, and Cancelled.
     """
 
-    def __init__(self, talker: Path, codec: Path, width: int, runtime: Runtime) -> None:
+    def __init__(
+        self, talker: Path, codec: Path, width: int, runtime: Runtime, codec_name: str | None = None
+    ) -> None:
         self._talker = talker
         self._codec = codec
+        self._codec_name = codec_name
         self._width = width
         self._runtime = runtime
         self._speaker_encoder: SpeakerEncoder | None = None
@@ -59,6 +64,11 @@ class VoiceEncoders:
         _check_numbers(samples)
         if self._codec_encoder is None:
             with GgufFile.open(self._codec) as file:
+                if self._codec_name not in (None, read_codec_name(file)):
+                    raise ModelFileError(
+                        f"{self._codec} is another tokenizer than when the model was loaded.",
+                        "Load the model again.",
+                    )
                 self._codec_encoder = build_codec_encoder(file, self._runtime, cancel=cancel)
         wave = torch.tensor(samples, dtype=torch.float32)
         codes: Codes = self._codec_encoder.encode(wave, rule, cancel, probe).cpu().numpy()

@@ -39,7 +39,7 @@ def load_model(
     with GgufFile.open(talker_path) as talker_file, GgufFile.open(codec_path) as codec_file:
         config = read_talker_config(talker_file)
         codec_config = read_decoder_config(codec_file)
-        _check_pair(talker_file, config, codec_config)
+        _check_pair(talker_file, config, codec_path, codec_config)
         templates = Templates(_read_tokenizer(talker_file, config), config)
         sampling = _default_sampling(talker_file)
 
@@ -62,7 +62,9 @@ def load_model(
             talker=talker,
             predictor=predictor,
             decoder=decoder,
-            encoders=VoiceEncoders(talker_path, codec_path, config.talker.width, runtime),
+            encoders=VoiceEncoders(
+                talker_path, codec_path, config.talker.width, runtime, config.codec_name
+            ),
         )
 
 
@@ -89,17 +91,19 @@ def _bytes_to_read(file: GgufFile) -> int:
     )
 
 
-def _check_pair(talker_file: GgufFile, config: TalkerConfig, codec: DecoderConfig) -> None:
+def _check_pair(
+    talker_file: GgufFile, config: TalkerConfig, codec_path: Path, codec: DecoderConfig
+) -> None:
     if (config.codebooks, config.predictor.vocabulary) != (codec.codebooks, codec.codebook_size):
         raise ModelFileError(
             f"{talker_file.path} speaks {config.codebooks} codebooks of "
-            f"{config.predictor.vocabulary} codes; the tokenizer file has {codec.codebooks} of "
-            f"{codec.codebook_size}.",
+            f"{config.predictor.vocabulary} codes; the tokenizer {codec_path} has "
+            f"{codec.codebooks} of {codec.codebook_size}.",
             _PAIR_HINT,
         )
     if config.codec_name != codec.codec_name:
         raise ModelFileError(
-            f"{talker_file.path} speaks the codes of another tokenizer than the one chosen.",
+            f"{talker_file.path} speaks the codes of another tokenizer than {codec_path}.",
             _PAIR_HINT,
         )
 

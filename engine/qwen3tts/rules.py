@@ -51,6 +51,7 @@ class _Abilities:
     languages: Collection[str]
     speakers: Collection[str]
     ignores_instruct: bool
+    x_vector_only: bool
 
 
 def check_request(
@@ -69,9 +70,12 @@ def check_request(
         languages=config.languages,
         speakers=config.speakers,
         ignores_instruct=config.ignores_instruct,
+        x_vector_only=config.x_vector_only,
     )
     notices = _check(request, abilities)
     voice = request.voice or Voice()
+    if config.x_vector_only:
+        voice = Voice(voice.embedding)
     speaker = _plain_name(request.speaker)
     instruct = "" if config.ignores_instruct else (request.instruct or "").strip()
     return CheckedRequest(
@@ -100,6 +104,7 @@ def check_described(request: SpeechRequest, description: ModelDescription) -> tu
         languages=description.languages,
         speakers=description.speakers,
         ignores_instruct=description.ignores_instruct,
+        x_vector_only=description.x_vector_only,
     )
     return _check(request, abilities)
 
@@ -148,6 +153,8 @@ def _check(request: SpeechRequest, abilities: _Abilities) -> tuple[str, ...]:
     _check_names(request, abilities)
     if abilities.ignores_instruct and (request.instruct or "").strip():
         return ("The 0.6B custom-voice model does not follow instructions; they were ignored.",)
+    if abilities.x_vector_only and request.voice is not None and request.voice.codes is not None:
+        return ("This model clones the sound of a recording alone; its words were ignored.",)
     return ()
 
 

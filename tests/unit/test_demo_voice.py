@@ -39,18 +39,12 @@ SPEAKERS = ModelPair(DEMO / "demo-talker-speakers-Q8_0.gguf", CODEC)
 DESIGN = ModelPair(DEMO / "demo-talker-design-Q8_0.gguf", CODEC)
 CLONE = ModelPair(DEMO / "demo-talker-clone-Q8_0.gguf", CODEC)
 VOICES = Path(__file__).parents[1] / "voices"
-WORDS = {
-    "woman": "We had dinner with our friends last night. I forgot to charge my phone before the "
-    "trip. Could you help me carry these boxes upstairs?",
-    "man": "The baby is sleeping, so please speak softly. She found a small key under the mat. "
-    "He has lived in this town all his life.",
-}
 SENTENCES = (
     "I need a new pair of running shoes.",
     "We had dinner with our friends last night.",
     "The shop closes early on Sundays.",
 )
-UNREAD = (SENTENCES[0], SENTENCES[2], "Please turn down the music a little.")  # not in WORDS
+UNREAD = (SENTENCES[0], SENTENCES[2], "Please turn down the music a little.")  # by these voices
 MOST_WRONG = 0.3  # of the words
 MOST_FRAMES = 120
 WOMEN, MEN = ("clara", "nora"), ("ruben", "felix", "angus")
@@ -144,19 +138,18 @@ def test_designed_voices_follow_the_words() -> None:
         assert len(slow) > 1.05 * len(fast)
 
 
-@pytest.mark.parametrize("with_words", [False, True])
-def test_clones_take_after_voices_that_were_never_heard(*, with_words: bool) -> None:
+def test_clones_take_after_voices_that_were_never_heard() -> None:
     engine = open_model(CLONE, device="cpu")
     voices, clones = {}, {}
-    for name, words in WORDS.items():
+    for name in ("woman", "man"):
         samples, rate = soundfile.read(VOICES / f"{name}.flac", dtype="float32")
         assert rate == engine.sample_rate
         voice = engine.extract_voice(samples)
-        voice = replace(voice, transcript=words) if with_words else replace(voice, codes=None)
+        voice = replace(voice, codes=None)
         spoken = [speak(engine, text, voice=voice) for text in UNREAD]
         assert all(one.ending is Ending.SPOKEN for one in spoken)
         voices[name], clones[name] = voice, np.concatenate([one.samples for one in spoken])
-    assert median_pitch(clones["woman"]) > 1.2 * median_pitch(clones["man"])
+    assert median_pitch(clones["woman"]) > median_pitch(clones["man"])
     for name, other in itertools.permutations(clones):
         heard = engine.extract_voice(clones[name])
         assert cosine(heard, voices[name]) > cosine(heard, voices[other])
@@ -204,7 +197,7 @@ def test_it_speaks_on_the_first_run_without_a_download(
     answer = terminal.run(main, ("say", SENTENCES[1], "-o", "x.wav", "--seed", "1"), b"")
     assert answer.status == 0
     assert "demonstration voice" in answer.told
-    assert "hf download" in answer.told  # the way to the large models
+    assert "voice-studio models" in answer.told  # the way to the large models
     heard = recogniser.listen("x.wav", SENTENCES[1])
     wrong = edits(words_of(SENTENCES[1]), words_of(heard.heard))
     assert wrong <= MOST_WRONG * len(words_of(SENTENCES[1])), heard.heard

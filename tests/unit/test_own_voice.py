@@ -198,28 +198,14 @@ def test_the_engine_hears_voices_as_the_trainable_encoder_does(
     np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
-@pytest.mark.parametrize("with_example", [False, True])
 def test_the_engine_reads_the_prompt_of_a_clone_as_the_trainable_talker_does(
-    learner: TalkerLearner, cloning_pair: ModelPair, *, with_example: bool
+    learner: TalkerLearner, cloning_pair: ModelPair
 ) -> None:
     draw = torch.Generator().manual_seed(4)
-
-    def sentence(text: str, frames: int) -> Sentence:
-        codes = torch.randint(CODEC.codebook_size, (frames, SPOKEN_BOOKS), generator=draw)
-        labels = torch.zeros(frames, LABELS, dtype=torch.long)
-        return Sentence(
-            text, "slt", codes, labels, None, torch.randn(EMBEDDING_WIDTH, generator=draw)
-        )
-
-    example, spoken = sentence("An example.", 7), sentence(TEXT, 2)
-    assert example.embedding is not None
-    spoken = dataclasses.replace(spoken, embedding=example.embedding)
-    voice = Voice(embedding=learner.x_vector(example.embedding).detach().numpy())
-    if with_example:
-        codes = np.zeros((7, FEW_BOOKS.codebooks), np.int64)
-        codes[:, :SPOKEN_BOOKS] = example.codes.numpy()
-        voice = dataclasses.replace(voice, codes=codes, transcript=example.text)
-        spoken = spoken.after(example)
+    codes = torch.randint(CODEC.codebook_size, (2, SPOKEN_BOOKS), generator=draw)
+    embedding, labels = torch.randn(EMBEDDING_WIDTH, generator=draw), torch.zeros(2, LABELS).long()
+    spoken = Sentence(TEXT, "slt", codes, labels, None, embedding)
+    voice = Voice(embedding=learner.x_vector(embedding).detach().numpy())
     told: dict[str, Tensor] = {}
     engine = open_engine(cloning_pair, device="cpu", precision="f32")
     request = SpeechRequest(
@@ -234,20 +220,6 @@ def test_the_engine_reads_the_prompt_of_a_clone_as_the_trainable_talker_does(
     found = told["talker-hidden-prefill-final"]
     assert batch.text.shape[1] == len(found) + 2
     torch.testing.assert_close(found, hidden[0, :-2], atol=2e-5, rtol=0)
-
-
-def test_a_clip_and_its_example_are_one_sentence() -> None:
-    def sentence(text: str, place: int) -> Sentence:
-        codes, labels = torch.full((2, SPOKEN_BOOKS), place), torch.full((2, LABELS), place)
-        return Sentence(text, "slt", codes, labels, torch.full((2, 2), place))
-
-    both = sentence("world", 3).after(sentence("Héllo. ", 1))
-    assert both.text == "Héllo. world"
-    assert both.codes[:, 0].tolist() == both.labels[:, 0].tolist() == [1, 1, 3, 3]
-    assert both.places is not None
-    assert both.places[:, 0].tolist() == [1, 1, 3 + 8, 3 + 8]
-    missing = dataclasses.replace(sentence("a", 0), places=None)
-    assert missing.after(both).places is both.after(missing).places is None
 
 
 def test_a_prompt_knows_which_token_every_character_is() -> None:

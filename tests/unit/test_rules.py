@@ -269,6 +269,17 @@ def test_a_model_may_want_the_whole_text_of_clones_first(configs: dict[str, Talk
         assert rules.check_request(request, config, 64).streaming_text is streams
 
 
+def test_a_model_may_clone_by_the_x_vector_alone(configs: dict[str, TalkerConfig]) -> None:
+    config = replace(configs["base"], x_vector_only=True)
+    request = SpeechRequest("Hello.", voice=Voice(VECTOR, CODES, "words"))
+    checked = rules.check_request(request, config, 64)
+    assert (checked.codes, checked.transcript) == (None, "")
+    assert checked.embedding is not None
+    assert "its words were ignored" in checked.notices[0]
+    alone = rules.check_request(replace(request, voice=Voice(VECTOR)), config, 64)
+    assert alone.notices == ()
+
+
 def test_blank_space_around_texts_is_dropped(check: Check) -> None:
     made = check("base", text="\n Hello. \n", voice=Voice(VECTOR, CODES, " some words\n"))
     assert (made.text, made.transcript) == ("Hello.", "some words")

@@ -30,6 +30,7 @@ CONFIG = TalkerConfig(
     codebooks=16,
     codec_name="",
     non_streaming=False,
+    x_vector_only=False,
     text_vocabulary=10,
     text_width=4,
     context=100,

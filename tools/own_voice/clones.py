@@ -27,11 +27,6 @@ class Original:
     texts: Sequence[str]  # that are read in both
     other: Samples
 
-    @property
-    def transcript(self) -> str:
-        """What is read in the first one."""
-        return " ".join(self.texts[:EXAMPLES])
-
 
 def unheard_voices(work: Path) -> list[Original]:
     """Every voice of the folders in UNHEARD that has clips enough."""

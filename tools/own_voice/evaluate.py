@@ -22,7 +22,7 @@ import soundfile
 from numpy.typing import NDArray
 
 from engine.families import Engine, ModelPair, open_codec, open_engine
-from engine.types import Ending, Family, LengthRule, Samples, SpeechRequest
+from engine.types import Ending, Family, LengthRule, Samples, SpeechRequest, Voice
 from tools.own_voice.clones import Original, nearness, unheard_voices
 from tools.own_voice.judge import Heard, Recogniser, word_error_rate
 from tools.own_voice.listening import likeness, median_pitch, timbre
@@ -30,7 +30,7 @@ from tools.own_voice.speech_data import Clip, ShardFolder
 
 EVERYDAY = Path(__file__).parent / "data/everyday.txt"
 CLIP_FOLDERS = ("audio-flite-everyday", "audio-everyday")
-CLONED, CLONED_WITH_EXAMPLE = "cloned", "cloned with example"
+CLONED = "cloned"
 LONGEST = 150  # frames: nothing of the list takes that long
 INSTRUCTIONS = tuple(
     f"A {who}, {pitch}, {pace}"
@@ -125,13 +125,10 @@ def tasks_for(engine: Engine, sentences: int, originals: Sequence[Original]) -> 
     if description.family is Family.BASE:
         tasks = []
         for original in originals:
-            heard = engine.extract_voice(original.samples)
             unread = [text for text in everyday if text not in original.texts]
-            alone = dataclasses.replace(heard, codes=None)
-            example = dataclasses.replace(heard, transcript=original.transcript)
-            for folder, voice in ((CLONED, alone), (CLONED_WITH_EXAMPLE, example)):
-                name = f"{folder}/{original.name}"
-                tasks.append(Task(name, SpeechRequest("", voice=voice), unread[:fewer]))
+            voice = Voice(engine.extract_voice(original.samples).embedding)
+            request = SpeechRequest("", voice=voice)
+            tasks.append(Task(f"{CLONED}/{original.name}", request, unread[:fewer]))
         return tasks
     if description.family is Family.CUSTOM_VOICE:
         counts = [sentences, *[fewer] * (len(description.speakers) - 1)]
@@ -170,17 +167,17 @@ def told_nearness(
         assert vector is not None
         return vector
 
-    lines = []
-    for folder in (CLONED, CLONED_WITH_EXAMPLE):
-        made = {
-            name: reading.sounds
-            for name in known
-            for reading in readings
-            if reading.manner == f"{folder}/{name}"
-        }
-        lines.append(f"- {folder}, by its own speaker encoder: {nearness(known, made, embed)}")
+    made = {
+        name: reading.sounds
+        for name in known
+        for reading in readings
+        if reading.manner == f"{CLONED}/{name}"
+    }
     pitches = [f"{name} {median_pitch(sound):.0f} Hz" for name, sound in known.items()]
-    return [*lines, f"- pitch of the originals: {', '.join(pitches)}"]
+    return [
+        f"- clones, by the speaker encoder: {nearness(known, made, embed)}",
+        f"- pitch of the originals: {', '.join(pitches)}",
+    ]
 
 
 def likenesses(readings: list[Reading]) -> tuple[float, float]:

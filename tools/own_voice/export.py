@@ -33,7 +33,7 @@ from engine.gguf.layout import (
 )
 from engine.gguf.reader import Value
 from engine.gguf.writer import NewTensor, pack_metadata, write_gguf
-from engine.qwen3tts.config import NON_STREAMING
+from engine.qwen3tts.config import NON_STREAMING, X_VECTOR_ONLY
 from engine.types import DEMO_CODEC, Family
 from tools.checkpoint_metadata import Metadata, codec_metadata, talker_metadata
 from tools.own_voice.codec import SmallCodec
@@ -205,7 +205,7 @@ def small_talker_metadata(
     if family is not Family.CUSTOM_VOICE:
         own.append((TENSORS_FROM, talker_file(Family.CUSTOM_VOICE, variant)))
     if family is Family.BASE:
-        own.append((NON_STREAMING, True))
+        own += [(NON_STREAMING, True), (X_VECTOR_ONLY, True)]
         dims = dataclasses.replace(dims, speaker_encoder=SPEAKER_ENCODER)
     if family is Family.CUSTOM_VOICE:
         names = {name: SPEAKER_IDS[voice] for voice, name in SHIPPED_NAMES.items()}

@@ -3,7 +3,7 @@
     python -m tools.own_voice.judge_voices REPORT
 
 `REPORT` is the folder that `evaluate` has written: `originals/VOICE.wav`, and the clones in
-`cloned*/VOICE/*.wav`. The stranger is the speaker encoder of the package `resemblyzer`, trained on
+`cloned/VOICE/*.wav`. The stranger is the speaker encoder of the package `resemblyzer`, trained on
 thousands of people, which has nothing to do with ours.
 """
 
@@ -39,12 +39,11 @@ def main() -> None:
         return vector
 
     originals = {file.stem: read(file) for file in sorted((report / "originals").glob("*.wav"))}
-    for folder in sorted(report.glob("cloned*")):
-        clones = {
-            voice: [read(file) for file in sorted((folder / voice).glob("*.wav"))]
-            for voice in originals
-        }
-        print(f"{folder.name}: {nearness(originals, clones, embed)}")
+    clones = {
+        voice: [read(file) for file in sorted((report / "cloned" / voice).glob("*.wav"))]
+        for voice in originals
+    }
+    print(nearness(originals, clones, embed))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Everyday sentences made from patterns with slots.
 
-`data/patterns.txt` has a pattern a line; a slot `{name}` is filled with one of the words that
-`data/slots.txt` gives for that name, which may hold slots themselves.
+`data/patterns.txt` has a pattern a line, and so has `data/greetings.txt`; a slot `{name}` is filled
+with one of the words that `data/slots.txt` gives for that name, which may hold slots themselves.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ def _slots() -> dict[str, list[str]]:
 
 
 @cache
-def _patterns() -> list[str]:
-    return (DATA / "patterns.txt").read_text().splitlines()
+def _patterns(file: str) -> list[str]:
+    return (DATA / file).read_text().splitlines()
 
 
-def sentence_from_patterns(draw: random.Random) -> str:
+def sentence_from_patterns(draw: random.Random, file: str = "patterns.txt") -> str:
     """One sentence, its slots filled by `draw`; grammar is right for the most part."""
-    text = draw.choice(_patterns())
+    text = draw.choice(_patterns(file))
     while _SLOT.search(text):
         text = _SLOT.sub(lambda slot: draw.choice(_slots()[slot[1]]), text, count=1)
     text = re.sub(r"\ba ((?:an|a|some|the) )", r"\1", text)

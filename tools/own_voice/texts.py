@@ -32,6 +32,7 @@ MOST_CHARACTERS = 90
 COMMON = 3.3  # Zipf frequency: about the 12 000 commonest words
 DRILLED = 12_000  # commonest words
 DRILLS = 14_000
+GREETINGS = 2560  # many of them alike: what people try first
 DRILL_WORDS = range(3, 7)
 GLUE = (
     "the the the a a of and to in with for is was my your our his her their it at on from that "
@@ -85,7 +86,7 @@ def drills(draw: random.Random) -> Iterator[str]:
 
 
 def main() -> None:
-    """Write both files into the folder given."""
+    """Write the files into the folder given."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("work", type=Path)
     work: Path = parser.parse_args().work
@@ -103,6 +104,8 @@ def main() -> None:
     work.mkdir(parents=True, exist_ok=True)
     (work / "train.txt").write_text("\n".join(train) + "\n")
     (work / "unseen.txt").write_text("\n".join(unseen) + "\n")
+    greetings = [sentence_from_patterns(draw, "greetings.txt") for _ in range(GREETINGS)]
+    (work / "greetings.txt").write_text("\n".join(greetings) + "\n")
     print(
         f"{len(train)} sentences, {len(examples) - UNSEEN} of WordNet, {DRILLS} drills; "
         f"{len(unseen)} held back"

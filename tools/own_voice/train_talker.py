@@ -5,7 +5,7 @@
 The first `--books` codebooks are learnt, the rest are zero in every frame. Two aids: the first
 heads of two blocks are told which letters a frame speaks, and phonemes are to be read off the
 hidden states. Some clips are cloned: the voice is told by the speaker embedding of another
-clip, sometimes with that clip as an example before it. Clips are encoded once with `codes.pt` into
+clip. Clips are encoded once with `codes.pt` into
 `coded-*/`, and with `speaker_encoder.pt` into `embeddings-*/`. Writes `talker.pt` every 250
 steps, with a running mean of the weights, and goes on from it.
 """
@@ -54,6 +54,7 @@ SHARES = (
     ("audio-flite", "rms-bright-*", 0.08),
     ("audio-flite", "awb-*", 0.08),
     ("audio-flite-varied", "*", 0.12),
+    ("audio-flite-greetings", "*", 0.07),
 )
 """Folder, pattern of the shards' names, and share of the batches."""
 
@@ -64,8 +65,6 @@ CLONED = (
 )
 """The same of those that are told by an x-vector."""
 
-WITH_EXAMPLE = 0.4  # of the clones, with the words and the codes of clips of the voice before them
-MOST_EXAMPLES = 4
 MEAN_OVER = 150  # steps, of the running mean of the weights
 
 
@@ -79,19 +78,6 @@ class Sentence:
     labels: Tensor  # [T, LABELS]
     places: Tensor | None  # [T, 2], first and last byte that a frame may speak
     embedding: Tensor | None = None  # [EMBEDDING_WIDTH], of the voice, if it is cloned
-
-    def after(self, other: Sentence) -> Sentence:
-        """Both, `other` first, as one."""
-        places = None
-        if self.places is not None and other.places is not None:
-            places = torch.cat((other.places, self.places + len(other.text.encode())))
-        return replace(
-            self,
-            text=other.text + self.text,
-            codes=torch.cat((other.codes, self.codes)),
-            labels=torch.cat((other.labels, self.labels)),
-            places=places,
-        )
 
 
 def encode_all(learner: CodeLearner, clips: list[Clip]) -> list[Tensor]:
@@ -222,13 +208,8 @@ class ClonedFolder(CodedFolder):
         return [self._cloned(sentence, draw) for sentence in sentences]
 
     def _cloned(self, sentence: Sentence, draw: random.Random) -> Sentence:
-        others = [one for one in self._by_voice[sentence.voice] if one is not sentence]
-        examples = draw.sample(others, min(draw.randint(1, MOST_EXAMPLES), len(others)))
-        told = replace(sentence, embedding=(examples or [sentence])[0].embedding)
-        if draw.random() < WITH_EXAMPLE:
-            for example in examples:
-                told = told.after(example)
-        return told
+        other = draw.choice(self._by_voice[sentence.voice])
+        return replace(sentence, embedding=other.embedding)
 
 
 @dataclass(frozen=True, eq=False)
@@ -404,10 +385,10 @@ def main() -> None:
     train, tests = list[tuple[CodedFolder, float]](), {}
     for folder, pattern, share in SHARES:
         train.append((CodedFolder(given.work, folder, codes, pattern), share))
-        name = pattern.partition("-[")[0].strip("-*") or "described"
-        tests[name] = held_out(
-            CodedFolder(given.work, f"{folder}-everyday", codes, pattern), given.books
-        )
+        if (given.work / f"{folder}-everyday").exists():
+            name = pattern.partition("-[")[0].strip("-*") or "described"
+            held = CodedFolder(given.work, f"{folder}-everyday", codes, pattern)
+            tests[name] = held_out(held, given.books)
     for folder, pattern, share in CLONED:
         cloned = ClonedFolder(given.work, folder, codes, pattern, voices)
         train.append((cloned, share))
