@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import soundfile
 from pytestqt.qtbot import QtBot
 
 from app.core.takes import Take, TakeEnding, TakeRequest
@@ -142,6 +143,27 @@ def test_a_voice_of_the_demonstration_is_learnt_again_by_a_large_model(
     assert voice.files.widths == (WIDTH, DEMO_WIDTH)
     assert set(voice.files.codecs) == {"", "demonstration"}
     assert not shop.designing.pending
+
+
+def test_a_silent_clip_becomes_no_voice(shop: Workshop, data: Path, qtbot: QtBot) -> None:
+    voice = add_clip(shop, "Anna", data)
+    soundfile.write(voice.folder / "clip.wav", np.zeros(48_000, np.float32), 24_000)
+    find_models(shop)
+    qtbot.waitUntil(lambda: bool(shop.heard.problems))
+    assert "is silent" in shop.heard.problems[0].message
+    (left,) = shop.voices.listing.voices
+    assert left.files.widths == ()
+
+
+def test_a_take_with_a_strange_tokenizer_is_locked_by_its_sound(
+    shop: Workshop, data: Path, qtbot: QtBot
+) -> None:
+    find_models(shop)
+    take = replace(make_take(shop, data), codec="../escaped")
+    with qtbot.waitSignals([shop.designing.locked, shop.designing.completed]):
+        shop.designing.lock(take, "Edith")
+    (voice,) = shop.voices.listing.voices
+    assert voice.files.codecs == ("",)  # made anew of its sound
 
 
 def test_without_words_only_the_sound_is_kept(shop: Workshop, data: Path, qtbot: QtBot) -> None:

@@ -26,6 +26,8 @@ from engine import (
     open_codec,
 )
 from engine import open_engine as open_model
+from engine.cli.outputs import check_output
+from engine.errors import ExplainedError
 from engine.gguf.reader import GgufFile
 from engine.verify.thresholds import Grade, stored_grade
 from tests.terminal import Terminal
@@ -172,6 +174,13 @@ def test_what_is_streamed_is_what_is_decoded_at_once(engine: Engine) -> None:
 def test_it_is_graded_by_what_it_holds() -> None:
     with GgufFile.open(SPEAKERS.talker) as file:
         assert stored_grade(file, ("talker.", "code_pred.")) is Grade.Q8_0
+
+
+def test_what_its_talkers_depend_on_is_not_written_over(tmp_path: Path) -> None:
+    for file in (DESIGN.talker, SPEAKERS.talker):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    with pytest.raises(ExplainedError, match="is read by this command and would be lost"):
+        check_output(tmp_path / SPEAKERS.talker.name, (tmp_path / DESIGN.talker.name, None))
 
 
 def test_it_clones_without_a_download(

@@ -402,6 +402,8 @@ def test_tensors_are_taken_from_the_file_beside(tmp_path: Path) -> None:
         ("../held.gguf", "not another file of its folder"),
         (own.name, "not another file of its folder"),
         ("", "not another file of its folder"),
+        ("..", "not another file of its folder"),
+        ("a\nb.gguf", "not another file of its folder"),
         ("missing.gguf", "missing.gguf does not exist"),
     ):
         write_gguf(copied, pack_metadata([(TENSORS_FROM, name)]), [new("c", 8, 4)])
@@ -410,6 +412,15 @@ def test_tensors_are_taken_from_the_file_beside(tmp_path: Path) -> None:
             assert problem in opening_error(own).message
         else:
             assert problem in opening_error(copied).message
+    with GgufFile.open(held) as file:
+        assert file.holder("a") == held
+    write_gguf(copied, pack_metadata([(TENSORS_FROM, held.name)]), [new("c", 8, 4)])
+    with GgufFile.open(copied) as file:
+        assert (file.holder("a"), file.holder("c"), file.holder("x")) == (held, copied, copied)
+        assert file.paths == (copied, held)
+    other = [("general.architecture", "another"), (TENSORS_FROM, held.name)]
+    write_gguf(copied, pack_metadata(other), [new("c", 8, 4)])
+    assert f"{held}, which holds another kind of model" in opening_error(copied).message
     write_gguf(copied, pack_metadata([(TENSORS_FROM, own.name)]), [new("c", 8, 4)])
     assert "which takes them from another file" in opening_error(copied).message
 
