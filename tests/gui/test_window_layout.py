@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
     QComboBox,
+    QLabel,
     QPushButton,
     QScrollArea,
     QWidget,
@@ -269,7 +270,9 @@ def test_a_click_meant_for_something_else_does_not_hit_a_notice(make: Make, qtbo
     action = NoticeAction("Undo", lambda: done.append("undone"))
     window.banner.tell(Notice(Severity.ERROR, "The take is gone.", action=action))
     settle()
-    undo = next(one for one in window.banner.findChildren(QPushButton) if one.text() == "Undo")
+    buttons = window.banner.findChildren(QPushButton)
+    undo = next((one for one in buttons if one.text() == "Undo"), None)
+    assert undo is not None, [label.text() for label in window.banner.findChildren(QLabel)]
     spot = undo.mapTo(window, undo.rect().center())
     assert window.childAt(spot) is window.banner
     qtbot.waitUntil(lambda: window.childAt(spot) is undo)
