@@ -277,7 +277,7 @@ def test_a_file_that_appeared_meanwhile_is_kept(
         return speak(engine, replace(request, sampling=sampling), *rest)
 
     monkeypatch.setattr(say, "speak", other_is_faster)
-    answer = studio("say", "Hello", "-o", "mine.wav")
+    answer = studio("say", "Hello", "-o", "mine.wav", "--seed", "1")
     assert answer.status == 0
     assert Path("mine.wav").read_bytes() == b"of the other"
     assert soundfile.info("mine-2.wav").frames == 4 * FRAME
