@@ -20,7 +20,6 @@ _State: TypeAlias = tuple[str, int, int]  # path, time of change, size
 def fingerprint(path: Path) -> str:
     """16 hex digits of a file: of its size, its head, and 32 evenly spread samples.
 
-
     Reads 1.5 MiB of a file of any size. Files that differ only between the samples have the same
     fingerprint, but a training run or a conversion changes all tensors. Raises StorageError.
     """

@@ -123,6 +123,11 @@ def is_demo(talker: ModelDescription) -> bool:
     return talker.size == DEMO_SIZE
 
 
+def loads_unasked(talker: ModelDescription, loaded: ModelDescription | None) -> bool:
+    """Whether a talker is loaded as soon as it is needed: small, and in no large one's place."""
+    return is_demo(talker) and (loaded is None or is_demo(loaded))
+
+
 ABOUT_DEMO = "This is the demonstration voice: small, English only. "
 
 

@@ -16,7 +16,7 @@ from app.core.voice_folder import (
     copy_voice_files,
     embedding_name,
     encode_transcript,
-    is_voice_file,
+    voice_files,
 )
 from app.core.voice_record import VOICE_DOCUMENT, LibraryVoice, plain_details
 from engine import VoiceFileError
@@ -53,12 +53,9 @@ def export_zip(voices: Sequence[LibraryVoice], path: Path) -> None:
                 name = unique_name(safe_name(voice.name), taken)
                 taken.append(name)
                 archive.writestr(f"{name}/{DETAILS}", _details(voice))
-                for source in sorted(voice.folder.iterdir()):
-                    if source.is_symlink() or not is_voice_file(source.name):
-                        continue
-                    if source.is_file():
-                        packing = zipfile.ZIP_STORED if source.suffix in _STORED else None
-                        archive.write(source, f"{name}/{source.name}", compress_type=packing)
+                for source in voice_files(voice.folder):
+                    packing = zipfile.ZIP_STORED if source.suffix in _STORED else None
+                    archive.write(source, f"{name}/{source.name}", compress_type=packing)
     except OSError as error:
         raise storage_error(path, "be written", error) from error
     except ValueError as error:  # times before 1980, on a machine without a clock

@@ -121,11 +121,19 @@ def encode_transcript(text: str) -> bytes:
     return text.strip().encode(errors="replace")
 
 
+def voice_files(folder: Path) -> list[Path]:
+    """What belongs to the voice in a folder, except `voice.json`; links are left out. OSError."""
+    return [
+        path
+        for path in sorted(folder.iterdir())
+        if is_voice_file(path.name) and path.is_file() and not path.is_symlink()
+    ]
+
+
 def copy_voice_files(source: Path, target: Path) -> None:
-    """Copy what belongs to a voice, except `voice.json`; links are left out. OSError."""
-    for path in source.iterdir():
-        if is_voice_file(path.name) and path.is_file() and not path.is_symlink():
-            shutil.copyfile(path, target / path.name)
+    """Copy what belongs to a voice, except `voice.json`. Raises OSError."""
+    for path in voice_files(source):
+        shutil.copyfile(path, target / path.name)
 
 
 def _files(folder: Path, names: list[str]) -> VoiceFiles:

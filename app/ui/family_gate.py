@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
-from app.core.models import is_demo
+from app.core.models import is_demo, loads_unasked
 from app.studio.models import Models, ModelStatus
 from app.ui.controls import main_button
 from app.ui.inline_note import wrapped_label
@@ -23,14 +23,14 @@ PURPOSES = {
 
 DEMO = "You hear the demonstration voice that comes with the studio: small, English only. "
 DEMO_SENTENCES = {
-    Family.BASE: f"{DEMO}Its clones take after a recording in pitch and timbre; those of the large "
-    "models sound like the person, in ten languages.",
+    Family.BASE: f"{DEMO}Its clones are rough, those of men most; the large models sound like the "
+    "person.",
     Family.CUSTOM_VOICE: f"{DEMO}The large models sound like people and speak ten languages.",
     Family.VOICE_DESIGN: f"{DEMO}It follows the words woman or man, low or high, slow or fast; the "
     "large models take any description.",
 }
 
-SAME_DEMO = "The demonstration voice can do this too: speak, and its model for it is loaded."
+WITH_DEMO = "The demonstration voice can do this: speak, and its model for it is loaded."
 
 BESIDE = 220  # pixels that the words need beside the buttons; with fewer they stand above them
 
@@ -95,9 +95,8 @@ class FamilyGate(QWidget):
         elif coming is not None and loading:
             self._words.setText(f"{coming.name} is being loaded.")
         elif self._offered is not None:
-            small = is_demo(self._offered) and state.description is not None
-            same = small and state.description is not None and is_demo(state.description)
-            self._words.setText(SAME_DEMO if same else purpose)
+            unasked = loads_unasked(self._offered, state.description)
+            self._words.setText(WITH_DEMO if unasked else purpose)
         elif found is None:
             self._words.setText(f"{purpose} Looking for models.")
         else:

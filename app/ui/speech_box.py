@@ -13,7 +13,7 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.core.estimates import estimate_speech
-from app.core.models import is_demo
+from app.core.models import loads_unasked
 from app.core.session import Draft
 from app.core.text_files import read_text_file
 from app.core.text_warnings import TextWarning, text_warnings
@@ -105,8 +105,8 @@ class SpeechBox(QWidget):
             looking = self._studio.models.found is None
             why = "which is being looked for" if looking else "and none is on this computer yet"
             self.tell(f"This needs a {FAMILY_NAMES[family]} model, {why}.")
-        elif is_demo(offered) and (state.description is None or is_demo(state.description)):
-            self._offered = offered  # small, and there at once
+        elif loads_unasked(offered, state.description):
+            self._offered = offered
             self._on_hint()
         else:
             key = key_text(shortcut("speak").keys[0])

@@ -61,6 +61,7 @@ class VoiceSpeakPage(QWidget):
         studio.voices.selected_changed.connect(self._on_selected)
         studio.voices.changed.connect(self._show_voice)
         studio.models.changed.connect(self._show_voice)
+        studio.models.found_changed.connect(self._show_voice)
         studio.sound.moved.connect(self._show_listening)
         studio.session.draft_changed.connect(self._on_draft)
         self._on_selected(studio.voices.selected)
@@ -162,7 +163,10 @@ class VoiceSpeakPage(QWidget):
         self._name.setText(voice.name)
         self._kind.setText(second_line(voice))
         self._listen.setVisible(voice.recording is not None)
-        model = self._studio.models.state.description
+        models = self._studio.models
+        model = models.fitting(Family.BASE, voice.files.widths)
+        if self._gate.is_open:
+            model = models.state.description
         one_way = model is not None and model.x_vector_only
         self._likeness.setVisible(voice.has_best_likeness and not one_way)
         self._likeness.choose(self._studio.session.draft(TAB).likeness)

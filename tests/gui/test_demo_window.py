@@ -21,7 +21,7 @@ from app.studio.models import ModelStatus
 from app.studio.speech import SpeechPhase
 from app.studio.studio import Studio
 from app.ui.clone_tab import NEW
-from app.ui.family_gate import DEMO_SENTENCES, SAME_DEMO, FamilyGate
+from app.ui.family_gate import DEMO_SENTENCES, WITH_DEMO, FamilyGate
 from app.ui.live import LiveTimer
 from app.ui.main_window import CLONE, SPEAKERS, MainWindow
 from app.ui.model_dialog import ModelDialog
@@ -126,7 +126,7 @@ def test_a_recording_is_cloned_without_a_download(
     window.tabs.setCurrentIndex(CLONE)
     gate = window.clone.findChild(FamilyGate)
     assert gate is not None
-    assert gate.text == SAME_DEMO
+    assert gate.text == WITH_DEMO
 
     def spoken() -> Take:
         count = len(studio.session.takes)

@@ -59,6 +59,16 @@ def find_models(shop: Workshop) -> None:
     shop.flush()
 
 
+def locked(shop: Workshop, take: Take, qtbot: QtBot) -> LibraryVoice:
+    """The voice that a take becomes, completed by a base model."""
+    find_models(shop)
+    with qtbot.waitSignals([shop.designing.locked, shop.designing.completed]):
+        shop.designing.lock(take, "Edith")
+    shop.flush()
+    (voice,) = shop.voices.listing.voices
+    return voice
+
+
 def add_clip(shop: Workshop, name: str, data: Path, transcript: str = "") -> LibraryVoice:
     """A voice that has nothing but its clip."""
     path = shop.recordings / f"{name}.wav"
@@ -71,12 +81,8 @@ def add_clip(shop: Workshop, name: str, data: Path, transcript: str = "") -> Lib
 
 
 def test_a_take_becomes_a_voice_that_speaks(shop: Workshop, data: Path, qtbot: QtBot) -> None:
-    find_models(shop)
     take = make_take(shop, data)
-    with qtbot.waitSignals([shop.designing.locked, shop.designing.completed]):
-        shop.designing.lock(take, "Edith")
-    shop.flush()
-    (voice,) = shop.voices.listing.voices
+    voice = locked(shop, take, qtbot)
     details, origin = voice.details, voice.details.origin
     assert (details.name, details.kind, details.language) == (
         "Edith",
@@ -107,12 +113,8 @@ def test_a_take_becomes_a_voice_that_speaks(shop: Workshop, data: Path, qtbot: Q
 def test_the_codes_of_another_tokenizer_stay_apart(
     shop: Workshop, data: Path, qtbot: QtBot
 ) -> None:
-    find_models(shop)
     take = replace(make_take(shop, data), codec="demonstration")
-    with qtbot.waitSignals([shop.designing.locked, shop.designing.completed]):
-        shop.designing.lock(take, "Edith")
-    shop.flush()
-    (voice,) = shop.voices.listing.voices
+    voice = locked(shop, take, qtbot)
     assert set(voice.files.codecs) == {"", "demonstration"}
     of_take = read_codes(shop.session.codes_path(take))
     kept = read_codes(voice.folder / "voice-demonstration.rvq")
@@ -158,11 +160,7 @@ def test_a_silent_clip_becomes_no_voice(shop: Workshop, data: Path, qtbot: QtBot
 def test_a_take_with_a_strange_tokenizer_is_locked_by_its_sound(
     shop: Workshop, data: Path, qtbot: QtBot
 ) -> None:
-    find_models(shop)
-    take = replace(make_take(shop, data), codec="../escaped")
-    with qtbot.waitSignals([shop.designing.locked, shop.designing.completed]):
-        shop.designing.lock(take, "Edith")
-    (voice,) = shop.voices.listing.voices
+    voice = locked(shop, replace(make_take(shop, data), codec="../escaped"), qtbot)
     assert voice.files.codecs == ("",)  # made anew of its sound
 
 

@@ -21,7 +21,8 @@ from app.jobs.work import Speak
 from app.studio.models import Models, ModelState, ModelStatus
 from app.studio.notes import Note
 from app.studio.preferences import SettingsKeeper
-from engine import DEMO_SIZE, ExplainedError, Family, ModelPair, SpeechRequest
+from engine import DEMO_SIZE, ExplainedError, Family, ModelFileError, ModelPair, SpeechRequest
+from engine.gguf.writer import copied_metadata, pack_metadata, write_gguf
 from engine.types import DEMO_CODEC, DEMO_WIDTH
 from tests.fakes import (
     CODEC,
@@ -134,6 +135,36 @@ def test_the_demonstration_is_offered_last(rig: Rig, shelf: FakeModels, qtbot: Q
     demo = replace(demo, codec_name=DEMO_CODEC)
     rig.models._found = replace(found, talkers=(large, demo), codecs=(own,))
     assert rig.models.base_talkers == (demo,)
+
+
+def test_a_tokenizer_that_failed_with_a_talker_is_not_used_with_it(
+    rig: Rig, shelf: FakeModels, qtbot: QtBot, tmp_path: Path
+) -> None:
+    rig.models.look()
+    settle(rig, qtbot)
+    wrong = ModelPair(shelf.base.talker, tmp_path / "wrong.gguf")
+    rig.opener.error = ModelFileError("They do not belong together.")
+    rig.models.load(wrong)
+    qtbot.waitUntil(lambda: bool(rig.problems))
+    settle(rig, qtbot)
+    assert rig.models.state.pair == wrong
+    assert rig.models.codec_for(shelf.base.talker) == shelf.codec
+
+
+def test_a_tokenizer_waits_for_a_talker_that_speaks_its_codes(
+    rig: Rig, shelf: FakeModels, qtbot: QtBot, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.gguf"
+    entries = dict(copied_metadata(DATA / CODEC)) | dict(
+        pack_metadata([("studio.codec_name", "other")])
+    )
+    write_gguf(other, list(entries.items()), [])
+    with qtbot.waitSignal(rig.models.notice):
+        rig.models.open_file(other)
+    rig.models.load_talker(shelf.base.talker)
+    state = loaded(rig, qtbot)
+    assert state.pair == shelf.base  # with the tokenizer whose codes it speaks
+    assert not rig.problems
 
 
 def test_other_folders_are_looked_into_when_they_are_added(

@@ -140,10 +140,16 @@ def test_designed_voices_follow_the_words() -> None:
         assert len(slow) > 1.05 * len(fast)
 
 
-def test_clones_take_after_voices_that_were_never_heard() -> None:
+@pytest.mark.parametrize(
+    ("names", "apart"),
+    [(("high", "low"), 1.3), (("woman", "man"), 1.05)],  # Kokoro's man comes out too high
+)
+def test_clones_take_after_voices_that_were_never_heard(
+    names: tuple[str, str], apart: float
+) -> None:
     engine = open_model(CLONE, device="cpu")
     voices, clones = {}, {}
-    for name in ("woman", "man"):
+    for name in names:
         samples, rate = soundfile.read(VOICES / f"{name}.flac", dtype="float32")
         assert rate == engine.sample_rate
         voice = engine.extract_voice(samples)
@@ -151,7 +157,8 @@ def test_clones_take_after_voices_that_were_never_heard() -> None:
         spoken = [speak(engine, text, voice=voice) for text in UNREAD]
         assert all(one.ending is Ending.SPOKEN for one in spoken)
         voices[name], clones[name] = voice, np.concatenate([one.samples for one in spoken])
-    assert median_pitch(clones["woman"]) > median_pitch(clones["man"])
+    higher, lower = (median_pitch(clones[name]) for name in names)
+    assert higher > apart * lower
     for name, other in itertools.permutations(clones):
         heard = engine.extract_voice(clones[name])
         assert cosine(heard, voices[name]) > cosine(heard, voices[other])
