@@ -70,7 +70,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--voice",
         type=Path,
         metavar="NAME",
-        help="voice to clone: a recording, NAME.spk, NAME.rvq or NAME",
+        help="voice to clone: a recording, a voice of the library, NAME.spk, NAME.rvq or NAME",
     )
     add(
         "--max-new",
@@ -138,7 +138,7 @@ def say(arguments: SayArguments, console: Console) -> int:
     speaker = _speaker(arguments, description, console)
     sources = VoiceSources()
     if arguments.voice is not None:
-        sources = voice_sources(arguments.voice, console, words=not description.x_vector_only)
+        sources = voice_sources(arguments.voice, description, paths.voices, console)
         check_output(output, astuple(sources))
     voice = read_voice(sources, description, console)
     if description.family is Family.VOICE_DESIGN and not (arguments.instruct or "").strip():

@@ -1,23 +1,31 @@
-"""Finds the files of a voice that is named by any one of them."""
+"""Finds the files of a voice that is named by any one of them, or as the library calls it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from app.core.voice_folder import TRANSCRIPT as LIBRARY_TRANSCRIPT
+from app.core.voice_folder import codes_name, embedding_name, read_voice_folder, wrong_width
+from app.core.voice_listing import list_voices
+from app.core.voice_record import LibraryVoice, sorted_voices
 from engine.cli.console import Console
 from engine.cli.voices import VoiceSources
 from engine.errors import VoiceFileError
+from engine.types import ModelDescription
 
 EMBEDDING, CODES, TRANSCRIPT = ".spk", ".rvq", ".txt"
 
 
-def voice_sources(named: Path, console: Console, *, words: bool = True) -> VoiceSources:
-    """The files behind NAME, NAME.spk, NAME.rvq or a recording.
+def voice_sources(
+    named: Path, description: ModelDescription, library: Path, console: Console
+) -> VoiceSources:
+    """The files behind NAME, NAME.spk, NAME.rvq, a recording, or a voice of the library.
 
     NAME.spk is the voice alone. NAME or NAME.rvq is the best likeness that the files allow:
     NAME.spk, with NAME.rvq and its transcript NAME.txt where both are there. Any other file is
     a recording, used with its transcript beside it if there is one; that one is missing is told
-    where the model makes use of `words`. Raises VoiceFileError if what was named is not there.
+    where the model makes use of words. A voice of the library that was never made for a talker of
+    this width is learnt from its clip. Raises VoiceFileError if what was named is not there.
     """
     if not named.name or named.name == "..":
         raise VoiceFileError(f"{named} is a folder.", "Name a voice in it.")
@@ -28,7 +36,7 @@ def voice_sources(named: Path, console: Console, *, words: bool = True) -> Voice
         transcript = named.with_suffix(TRANSCRIPT)
         if transcript.is_file():
             return VoiceSources(recording=named, transcript=transcript)
-        if words:
+        if not description.x_vector_only:
             console.say(
                 f"note: {transcript.name} is missing. With the exact words of {named.name} in it, "
                 "the clone is most alike."
@@ -46,6 +54,8 @@ def voice_sources(named: Path, console: Console, *, words: bool = True) -> Voice
                 "A voice is NAME.spk, with NAME.rvq and NAME.txt for the best likeness.",
             )
         return VoiceSources(embedding=embedding, codes=named, transcript=transcript)
+    if not embedding.is_file() and not codes.is_file() and len(named.parts) == 1:
+        return _library_sources(named.name, description, library)
     if not embedding.is_file():
         what = f"recording {named}" if suffix else f"voice {embedding}"
         raise VoiceFileError(
@@ -57,3 +67,29 @@ def voice_sources(named: Path, console: Console, *, words: bool = True) -> Voice
     if codes.is_file():
         console.say(f"note: {codes.name} is not used, since {transcript.name} is missing.")
     return VoiceSources(embedding=embedding)
+
+
+def _library_sources(name: str, description: ModelDescription, folder: Path) -> VoiceSources:
+    voices = sorted_voices(list_voices(folder, read_voice_folder).voices)
+    exact = [voice for voice in voices if voice.name == name]
+    alike = exact or [voice for voice in voices if voice.name.casefold() == name.casefold()]
+    if not alike:
+        known = ", ".join(voice.name for voice in voices)
+        raise VoiceFileError(
+            f"There is no recording {name} and no voice of that name.",
+            f"The library has: {known}." if voices else "Name a recording or a .spk file.",
+        )
+    return _sources_of(alike[0], description)
+
+
+def _sources_of(voice: LibraryVoice, description: ModelDescription) -> VoiceSources:
+    transcript = voice.folder / LIBRARY_TRANSCRIPT if voice.transcript else None
+    if description.width not in voice.files.widths:
+        if voice.recording is None:
+            raise wrong_width(voice, description.width)
+        return VoiceSources(recording=voice.recording, transcript=transcript)
+    embedding = voice.folder / embedding_name(description.width)
+    if transcript is None or description.codec_name not in voice.files.codecs:
+        return VoiceSources(embedding=embedding)
+    codes = voice.folder / codes_name(description.codec_name)
+    return VoiceSources(embedding=embedding, codes=codes, transcript=transcript)

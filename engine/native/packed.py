@@ -13,7 +13,7 @@ from engine.gguf.weights import StoredTensor
 from engine.native.context import NativeContext
 from engine.native.structures import Q4, Q8, Matrix
 
-GROUP_ROWS = 16  # rows that lie side by side
+GROUP_ROWS = 32  # rows that lie side by side
 
 KEPT_TYPES = frozenset({TensorType.Q8_0, TensorType.Q4_K})
 """Types whose values a packed matrix keeps."""

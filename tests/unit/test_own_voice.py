@@ -18,7 +18,7 @@ from engine.gguf.layout import Variant, codec_tensors, talker_tensors
 from engine.types import Family, LengthRule, Sampling, SpeechRequest, StackSampling, Voice
 from tools.own_voice.alignment import spoken_characters
 from tools.own_voice.codec import SmallCodec
-from tools.own_voice.dims import CODEC, EMBEDDING_WIDTH, SPOKEN_BOOKS, TALKER
+from tools.own_voice.dims import CODEC, EMBEDDING_WIDTH, FIRST_BOOKS, TALKER
 from tools.own_voice.export import (
     CODEC_NAME,
     codec_values,
@@ -39,7 +39,7 @@ from tools.own_voice.train_talker import Sentence, TalkerLearner, make_batch
 from tools.own_voice.training import LAST_RATE, Run, cosine, linear
 
 TEXT = "Hello, classy world!"
-FEW_BOOKS = dataclasses.replace(CODEC, codebooks=SPOKEN_BOOKS + 1)
+FEW_BOOKS = dataclasses.replace(CODEC, codebooks=FIRST_BOOKS + 1)
 FEW_GROUPS = dataclasses.replace(TALKER, code_groups=FEW_BOOKS.codebooks)
 
 
@@ -86,14 +86,14 @@ def pair(
         pair.codec,
         small_codec_metadata(FEW_BOOKS, Variant.F32),
         codec_tensors(FEW_BOOKS),
-        codec_values(codec, FEW_BOOKS, SPOKEN_BOOKS),
+        codec_values(codec, FEW_BOOKS, FIRST_BOOKS),
         Variant.F32,
     )
     write_file(
         pair.talker,
         small_talker_metadata(FEW_GROUPS, Variant.F32),
         talker_tensors(FEW_GROUPS),
-        talker_values(learner, SPOKEN_BOOKS),
+        talker_values(learner, FIRST_BOOKS),
         Variant.F32,
     )
     return pair
@@ -123,7 +123,7 @@ def test_a_talker_refuses_other_codes_than_its_own(
 ) -> None:
     foreign = tmp_path / "foreign.gguf"
     metadata = [item for item in small_codec_metadata(FEW_BOOKS, Variant.F32) if item != CODEC_NAME]
-    values = codec_values(codec, FEW_BOOKS, SPOKEN_BOOKS)
+    values = codec_values(codec, FEW_BOOKS, FIRST_BOOKS)
     write_file(foreign, metadata, codec_tensors(FEW_BOOKS), values, Variant.F32)
     assert (codec_name(foreign), codec_name(pair.codec)) == ("", CODEC_NAME[1])
     assert codec_name(pair.talker) is None
@@ -135,11 +135,11 @@ def test_a_talker_refuses_other_codes_than_its_own(
 
 
 def test_the_engine_decodes_as_the_trainable_codec_does(codec: SmallCodec, pair: ModelPair) -> None:
-    codes = torch.randint(CODEC.codebook_size, (1, 20, SPOKEN_BOOKS))
+    codes = torch.randint(CODEC.codebook_size, (1, 20, FIRST_BOOKS))
     with torch.no_grad():
         wanted = codec.decode(codes)[0].numpy()
     padded = np.zeros((20, FEW_BOOKS.codebooks), np.int64)
-    padded[:, :SPOKEN_BOOKS] = codes[0].numpy()
+    padded[:, :FIRST_BOOKS] = codes[0].numpy()
     made = np.concatenate(list(open_codec(pair.codec).decode(padded)))
     assert np.abs(wanted).max() > 0.01
     np.testing.assert_allclose(made, wanted, atol=2e-5)
@@ -151,8 +151,8 @@ def test_the_engine_encodes_as_the_trainable_codec_does(codec: SmallCodec, pair:
         wanted = codec.codes(codec.tok_enc(samples))[0].numpy()
     codes = open_codec(pair.codec).encode(samples[0].numpy(), LengthRule.OFFICIAL)
     assert codes.shape == (12, FEW_BOOKS.codebooks)
-    np.testing.assert_array_equal(codes[:, :SPOKEN_BOOKS], wanted)
-    assert not codes[:, SPOKEN_BOOKS:].any()
+    np.testing.assert_array_equal(codes[:, :FIRST_BOOKS], wanted)
+    assert not codes[:, FIRST_BOOKS:].any()
     assert len(np.unique(codes[:, 0])) > 3
 
 
@@ -182,9 +182,9 @@ def test_the_engine_reads_the_prompt_and_thinks_as_the_trainable_talker_does(
         later = learner.speaker.code_pred.logits(hidden[:, -1], first, codes, FEW_BOOKS.codebooks)
     torch.testing.assert_close(told["talker-hidden-prefill-final"], hidden[0], atol=2e-5, rtol=0)
     torch.testing.assert_close(told["talker-logits-prefill"], logits, atol=1e-4, rtol=0)
-    assert torch.equal(later[0, : SPOKEN_BOOKS - 1].argmax(-1), codes[0, 1:SPOKEN_BOOKS])
-    assert codes[0, 1:SPOKEN_BOOKS].any()
-    assert not codes[0, SPOKEN_BOOKS:].any()
+    assert torch.equal(later[0, : FIRST_BOOKS - 1].argmax(-1), codes[0, 1:FIRST_BOOKS])
+    assert codes[0, 1:FIRST_BOOKS].any()
+    assert not codes[0, FIRST_BOOKS:].any()
 
 
 def test_the_engine_hears_voices_as_the_trainable_encoder_does(
@@ -202,7 +202,7 @@ def test_the_engine_reads_the_prompt_of_a_clone_as_the_trainable_talker_does(
     learner: TalkerLearner, cloning_pair: ModelPair
 ) -> None:
     draw = torch.Generator().manual_seed(4)
-    codes = torch.randint(CODEC.codebook_size, (2, SPOKEN_BOOKS), generator=draw)
+    codes = torch.randint(CODEC.codebook_size, (2, FIRST_BOOKS), generator=draw)
     embedding, labels = torch.randn(EMBEDDING_WIDTH, generator=draw), torch.zeros(2, LABELS).long()
     spoken = Sentence(TEXT, "slt", codes, labels, None, embedding)
     voice = Voice(embedding=learner.x_vector(embedding).detach().numpy())
@@ -213,7 +213,7 @@ def test_the_engine_reads_the_prompt_of_a_clone_as_the_trainable_talker_does(
     )
     list(engine.speak(request, probe=lambda name, value: told.update({name: value})))
 
-    batch = make_batch([spoken], SPOKEN_BOOKS, random.Random(2))  # one that tells the language
+    batch = make_batch([spoken], FIRST_BOOKS, random.Random(2))  # one that tells the language
     assert ENGLISH in batch.codec[0]
     with torch.no_grad():
         hidden, _ = learner.think(batch)

@@ -16,6 +16,10 @@ import soundfile
 
 from app.__main__ import main
 from app.commands import say
+from app.core.trash import Trash
+from app.core.voice_parts import VoiceParts
+from app.core.voice_record import VoiceDetails, VoiceKind
+from app.core.voices import VoiceLibrary
 from engine.cli.speaking import Speech, speak
 from engine.families import Engine
 from engine.types import SpeechRequest
@@ -199,7 +203,8 @@ def test_voices(studio: Run, data: Path, requests: list[SpeechRequest]) -> None:
     assert all(voice is not None and voice.embedding is not None for voice in voices)
     transcripts = [None if voice is None else voice.transcript for voice in voices]
     assert transcripts == [None, None, "Well then.", "Well then.", None]
-    fails(studio(*say_it, "you"), "There is no voice you.spk")
+    fails(studio(*say_it, "you"), "There is no recording you and no voice of that name")
+    fails(studio(*say_it, "./me/you"), "There is no voice me/you.spk")
     fails(studio(*say_it, "me", "--speaker", "ryan"), "--speaker and --voice cannot be combined")
 
 
@@ -218,6 +223,35 @@ def test_recordings_as_voices(studio: Run, data: Path, requests: list[SpeechRequ
     assert whole.codes is not None
     assert alone.embedding is not None
     np.testing.assert_array_equal(alone.embedding, whole.embedding)
+
+
+def test_voices_of_the_library(
+    studio: Run, data: Path, studio_home: Path, requests: list[SpeechRequest]
+) -> None:
+    library = studio_home / "data" / "voices"
+    codes = np.full((5, 16), 3, np.int64)
+    parts = {
+        "Ann": VoiceParts(embeddings=(np.ones(80, np.float32),), codes=codes, transcript="I am Ann."),
+        "bob": VoiceParts(embeddings=(np.full(80, 2, np.float32),)),
+        "Learn Me": VoiceParts(clip=data / "clip_a.wav"),
+    }
+    voices = VoiceLibrary(library, Trash(studio_home / "data" / "trash"))
+    for name, made_of in parts.items():
+        voices.create(VoiceDetails(name, VoiceKind.CLONE), made_of)
+    say_it = ("say", "Hello", "--models", data, "--voice")
+    for name in ("ann", "bob", "Learn Me"):
+        assert studio(*say_it, name).status == 0
+    ann, bob, learnt = (request.voice for request in requests)
+    assert ann is not None and bob is not None and learnt is not None
+    assert (ann.transcript, bob.transcript, bob.codes) == ("I am Ann.", None, None)
+    np.testing.assert_array_equal(ann.codes, codes)
+    np.testing.assert_array_equal(bob.embedding, np.full(80, 2))
+    assert learnt.embedding is not None
+    fails(studio(*say_it, "Carl"), "no voice of that name", "The library has: Ann, bob, Learn Me.")
+    write_embedding(Path("bob.spk"), np.ones(80, np.float32))  # what lies here goes first
+    assert studio(*say_it, "bob").status == 0
+    assert requests[-1].voice is not None
+    np.testing.assert_array_equal(requests[-1].voice.embedding, np.ones(80))
 
 
 def test_what_cannot_be_said_is_explained(studio: Run, data: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from engine.gguf.layout import CodecDims
-from tools.own_voice.dims import CODEC, SPOKEN_BOOKS, WINDOW
+from tools.own_voice.dims import BOOKS, CODEC, WINDOW
 from tools.own_voice.modules import (
     CODEC_EPS,
     DILATIONS,
@@ -270,27 +270,27 @@ class Decoder(nn.Module):
 class SmallCodec(nn.Module):
     """Everything that a tokenizer file holds; `semantic` is its first quantiser."""
 
-    def __init__(self, dims: CodecDims = CODEC) -> None:
+    def __init__(self, dims: CodecDims = CODEC, books: int = BOOKS) -> None:
         super().__init__()
         width, book = dims.encoder.transformer.width, dims.encoder.codebook_width
         outputs = dims.decoder.quantizer_width
         self.tok_enc = WaveformEncoder(dims)
         self.tok_dec = Decoder(dims)
         self.semantic = Quantizer(width, outputs, book, 1, dims.codebook_size)
-        self.acoustic = Quantizer(width, outputs, book, SPOKEN_BOOKS - 1, dims.codebook_size)
+        self.acoustic = Quantizer(width, outputs, book, books - 1, dims.codebook_size)
 
     def codes(self, latent: Tensor) -> Tensor:
-        """Encoder latents [B, width, T] -> codes [B, T, SPOKEN_BOOKS]."""
+        """Encoder latents [B, width, T] -> codes [B, T, books]."""
         parts = [part.codes(part.rows(latent)) for part in (self.semantic, self.acoustic)]
         return torch.cat(parts, dim=-1)
 
-    def rows(self, codes: Tensor, books: int = SPOKEN_BOOKS) -> Tensor:
-        """Codes [B, T, SPOKEN_BOOKS] -> what the decoder reads, from the first `books` of them."""
+    def rows(self, codes: Tensor, books: int = BOOKS) -> Tensor:
+        """Codes [B, T, n] -> what the decoder reads, from the first `books` of them."""
         row = self.semantic.latent(self.semantic.entries(codes[..., :1]))
         used = torch.full((len(codes),), books - 1)
         return row + self.acoustic.latent(self.acoustic.entries(codes[..., 1:], used))
 
-    def decode(self, codes: Tensor, books: int = SPOKEN_BOOKS) -> Tensor:
-        """Codes [B, T, SPOKEN_BOOKS] -> sound [B, 1920 T]."""
+    def decode(self, codes: Tensor, books: int = BOOKS) -> Tensor:
+        """Codes [B, T, n] -> sound [B, 1920 T]."""
         front = self.tok_dec.front(self.rows(codes, books))
         return self.tok_dec.waveform(front).clamp(-1, 1)

@@ -14,7 +14,9 @@ from engine.types import DEMO_WIDTH
 
 CODEBOOK = 2048
 CODE_WIDTH = 64  # of a codebook entry
-SPOKEN_BOOKS = 4  # the codec's codebooks that hold something; the others are all zero
+FIRST_BOOKS = 4  # codebooks that are learnt first
+SPOKEN_BOOKS = 2  # of these; the others, and many more, hold details of recordings
+BOOKS = 16
 WINDOW = 16  # frames that the decoder's attention sees
 
 CODEC = CodecDims(

@@ -37,7 +37,7 @@ from engine.qwen3tts.config import NON_STREAMING, X_VECTOR_ONLY
 from engine.types import DEMO_CODEC, Family
 from tools.checkpoint_metadata import Metadata, codec_metadata, talker_metadata
 from tools.own_voice.codec import SmallCodec
-from tools.own_voice.dims import CODEC, SPEAKER_ENCODER, SPOKEN_BOOKS, TALKER, WINDOW
+from tools.own_voice.dims import CODEC, FIRST_BOOKS, SPEAKER_ENCODER, TALKER, WINDOW
 from tools.own_voice.prompts import ENGLISH
 from tools.own_voice.teacher_voices import SHIPPED_NAMES, SPEAKER_IDS
 from tools.own_voice.train_speaker_encoder import VoiceLearner, load_speaker_encoder
@@ -257,7 +257,7 @@ def main() -> None:
     parser.add_argument("--books", type=int, help="that the talker speaks (default: all learnt)")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    books = SPOKEN_BOOKS
+    books = FIRST_BOOKS
     if (given.work / "talker.pt").exists():
         books = export_talkers(given.work, given.out, Variant.Q8_0, given.books)
     export_codec(given.work, given.out / "demo-tokenizer-F16.gguf", books, Variant.F16)

@@ -26,7 +26,7 @@ import onnxruntime
 from kokoro_onnx.tokenizer import Tokenizer  # type: ignore[import-not-found]
 from numpy.typing import NDArray
 
-from tools.own_voice.teacher_voices import UNHEARD_VOICES, voice_for
+from tools.own_voice.teacher_voices import UNHEARD_VOICES, Blend, blend_for, voice_for
 
 RATE = 24_000
 SHARD = 64
@@ -88,6 +88,11 @@ class Teacher:
         )
 
     def _style(self, voice: str) -> NDArray[np.float32]:
+        if "+" in voice:
+            blend = Blend.parse(voice)
+            first, second = self._style(blend.first), self._style(blend.second)
+            between: NDArray[np.float32] = first + np.float32(blend.share) * (second - first)
+            return between
         if voice not in self._loaded:
             file = self._styles / f"{voice}.bin"
             self._loaded[voice] = np.fromfile(file, np.float32).reshape(510, 1, 256)
@@ -119,22 +124,28 @@ def main() -> None:
     parser.add_argument(
         "--unheard", action="store_true", help="with the voices that nothing is trained on"
     )
+    parser.add_argument("--blended", action="store_true", help="with voices between two of them")
+    parser.add_argument("--first", type=int, default=0, help="sentence, a multiple of 64")
     given = parser.parse_args()
     os.nice(19)
     texts = (given.work / f"{given.list}.txt").read_text().splitlines()
     of_list = "" if given.list == "train" else f"-{given.list}"
-    folder = given.work / f"audio{'-unheard' * given.unheard}{of_list}"
+    kind = "-unheard" * given.unheard + "-blended" * given.blended
+    folder = given.work / f"audio{kind}{of_list}"
     folder.mkdir(exist_ok=True)
     teacher, seconds, started = Teacher(given.work), 0.0, time.monotonic()
-    for number in range(given.part, -(-len(texts) // SHARD), given.of):
+    for number in range(given.first // SHARD + given.part, -(-len(texts) // SHARD), given.of):
         file = folder / f"{number:05d}.npz"
         if file.exists():
             continue
         lines = texts[number * SHARD : (number + 1) * SHARD]
+        sentences = range(number * SHARD, number * SHARD + len(lines))
         if given.unheard:
-            voices = [UNHEARD_VOICES[at % len(UNHEARD_VOICES)] for at in range(len(lines))]
+            voices = [UNHEARD_VOICES[at % len(UNHEARD_VOICES)] for at in sentences]
+        elif given.blended:
+            voices = [str(blend_for(at)) for at in sentences]
         else:
-            voices = [voice_for(number * SHARD + at) for at in range(len(lines))]
+            voices = [voice_for(at) for at in sentences]
         readings = [teacher.read(text, voice) for text, voice in zip(lines, voices, strict=True)]
         write_shard(file, lines, voices, readings)
         seconds += sum(len(reading.samples) for reading in readings) / RATE

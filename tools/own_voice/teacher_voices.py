@@ -77,6 +77,35 @@ def voice_for(index: int) -> str:
 
 
 SENTENCES_EACH = 12  # that a speaker without a name reads one after the other
+BLENDED_EACH = 8  # the same for a blend of Kokoro's voices
+MEN = 0.7  # share of the blends: women have the main voice
+
+
+@dataclass(frozen=True)
+class Blend:
+    """A voice between two of Kokoro's."""
+
+    first: str
+    second: str
+    share: float  # of the second
+
+    def __str__(self) -> str:
+        return f"{self.first}+{self.second}:{self.share:.2f}"
+
+    @classmethod
+    def parse(cls, words: str) -> Blend:
+        voices, _, share = words.partition(":")
+        first, _, second = voices.partition("+")
+        return cls(first, second, float(share))
+
+
+def blend_for(sentence: int) -> Blend:
+    """A speaker between two women or two men that are trained on, for a sentence of a list."""
+    draw = random.Random(f"blend {sentence // BLENDED_EACH}")
+    sex = "m" if draw.random() < MEN else "f"
+    voices = [name for name in (MAIN_VOICE, *NAMED_VOICES, *OTHER_VOICES) if name[1] == sex]
+    first, second = draw.sample(voices, 2)
+    return Blend(first, second, draw.uniform(0.2, 0.6))
 
 
 def varied_manner(sentence: int, texts: str) -> Manner:

@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tools.own_voice.codec import SmallCodec
-from tools.own_voice.dims import CODE_WIDTH, CODEC, SPOKEN_BOOKS
+from tools.own_voice.dims import CODE_WIDTH, CODEC, FIRST_BOOKS
 from tools.own_voice.modules import CausalConv, CodecBlock, past_mask, rotary
 from tools.own_voice.spectra import LogMel
 from tools.own_voice.speech_data import FRAME, LABELS, PHONEMES, Clip, ShardFolder
@@ -30,10 +30,10 @@ from tools.own_voice.training import Run, read_arguments
 FRAMES = 24  # of a crop
 LANES = 32
 UNQUANTIZED_STEPS = 300
-BOOKS_USED = ((1, 0.3), (2, 0.4), (SPOKEN_BOOKS, 0.3))
+BOOKS_USED = ((1, 0.3), (2, 0.4), (FIRST_BOOKS, 0.3))
 RATE = 1e-3
 EVERY = 200  # steps between evaluations and saves
-TRAINED_ON = {"audio": 1, "audio-flite": 2, "audio-flite-varied": 1}
+TRAINED_ON = {"audio": 1, "audio-blended": 1, "audio-flite": 2, "audio-flite-varied": 1}
 """Folders, and their parts of the crops."""
 
 HELD_OUT = ("audio-everyday", "audio-flite-everyday")
@@ -127,7 +127,7 @@ class CodeLearner(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.codec = SmallCodec()
+        self.codec = SmallCodec(books=FIRST_BOOKS)
         self.mel_encoder = MelEncoder()
         self.mel_head = MelHead()
         self.phonemes = nn.Linear(CODE_WIDTH, LABELS * PHONEMES)
@@ -236,6 +236,23 @@ def held_batches(folder: Path, lanes: int = LANES) -> list[tuple[Tensor, Tensor]
     return [crops.batch(lanes) for _ in range(3)]
 
 
+def encode(learner: CodeLearner, samples: Tensor) -> Tensor:
+    """Codes [B, T, FIRST_BOOKS] of samples [B, n], by the mel encoder."""
+    with torch.no_grad():
+        return learner.codec.codes(learner.mel_encoder(samples))
+
+
+def fingerprint(codec: SmallCodec) -> float:
+    """Tells whether the codebooks are the same."""
+    return float(codec.semantic.chain[0].codebook.double().sum())
+
+
+def load_codes(work: Path) -> CodeLearner:
+    learner = CodeLearner()
+    learner.load_state_dict(torch.load(work / "codes.pt")["learner"])
+    return learner.eval()
+
+
 def start_codebooks(learner: CodeLearner, crops: Crops) -> None:
     """k-means over latents, book after book."""
     with torch.no_grad():
@@ -292,7 +309,7 @@ def report(
     words = " ".join(f"{name} {value:.3f}" for name, value in sums.items())
     print(f"step {run.step} ({run.seconds:.0f} s): {words}", flush=True)
     for name, batches in tests.items():
-        for books in (1, 2, SPOKEN_BOOKS):
+        for books in (1, 2, FIRST_BOOKS):
             used = torch.full((LANES,), books)
             found = [learner.losses(*batch, used, quantized=True) for batch in batches]
             means = {key: sum(float(loss[key]) for loss in found) / len(found) for key in found[0]}

@@ -17,15 +17,15 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from tools.own_voice.codec import Quantizer, SmallCodec
-from tools.own_voice.dims import SPOKEN_BOOKS
+from tools.own_voice.dims import FIRST_BOOKS
 from tools.own_voice.train_codes import (
     EVERY,
     HELD_OUT,
     CodeLearner,
     TrainingFolders,
     held_batches,
+    load_codes,
 )
-from tools.own_voice.train_waveform import load_codes
 from tools.own_voice.training import Run, read_arguments
 
 LANES = 16
@@ -74,7 +74,7 @@ def losses(learner: CodeLearner, samples: Tensor, labels: Tensor) -> dict[str, T
         for pair in choices(part, found, part.codes(true))
     ]
     logits, first = chosen[0]
-    books = torch.full((len(samples),), SPOKEN_BOOKS)
+    books = torch.full((len(samples),), FIRST_BOOKS)
     decoded = learner.losses(samples, labels, books, quantized=True, latent=latent)
     return {
         "features": (features.float() - right).square().mean() / right.square().mean(),

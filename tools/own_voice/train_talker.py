@@ -32,9 +32,8 @@ from tools.own_voice.speech_data import FRAME, LABELS, PHONEMES, Clip, read_shar
 from tools.own_voice.speech_data import RATE as RATE_OF_SOUND
 from tools.own_voice.talker import SmallSpeaker
 from tools.own_voice.teacher_voices import SPEAKER_IDS, Manner, describe
-from tools.own_voice.train_codes import CodeLearner
+from tools.own_voice.train_codes import CodeLearner, encode, fingerprint, load_codes
 from tools.own_voice.train_speaker_encoder import VoiceLearner, load_speaker_encoder
-from tools.own_voice.train_waveform import encode, fingerprint, load_codes
 from tools.own_voice.training import Run, linear, read_arguments
 
 LANES = 24
@@ -74,14 +73,14 @@ class Sentence:
 
     text: str
     voice: str
-    codes: Tensor  # [T, SPOKEN_BOOKS]
+    codes: Tensor  # [T, FIRST_BOOKS]
     labels: Tensor  # [T, LABELS]
     places: Tensor | None  # [T, 2], first and last byte that a frame may speak
     embedding: Tensor | None = None  # [EMBEDDING_WIDTH], of the voice, if it is cloned
 
 
 def encode_all(learner: CodeLearner, clips: list[Clip]) -> list[Tensor]:
-    """The codes [T, SPOKEN_BOOKS] of every clip; what fills up a batch comes after the sound."""
+    """The codes [T, FIRST_BOOKS] of every clip; what fills up a batch comes after the sound."""
     order = sorted(range(len(clips)), key=lambda at: clips[at].frames)
     codes: dict[int, Tensor] = {}
     for first in range(0, len(order), ENCODED_TOGETHER):

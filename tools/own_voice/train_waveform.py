@@ -1,30 +1,27 @@
-"""Second stage of the codec: sound out of the codes, which stay as they are.
+"""Last stage of the codec: sound out of the codes, which stay as they are.
 
     python -m tools.own_voice.train_waveform WORK_DIR --minutes 60
 
 Trains the decoder's waveform half, and its front half a little further, on spectra of several
-resolutions. Starts from `codes.pt`; writes `waveform.pt` every 200 steps and goes on from it. Once
-there is an `encoder.pt`, every other batch is encoded by the file's own encoder, so that the
-decoder learns to make the best of what that one gets wrong.
+resolutions, from codes of the file's own encoder. Starts from `details.pt`; writes `waveform.pt`
+every 200 steps and goes on from it.
 """
 
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
 from tools.own_voice.codec import SmallCodec
-from tools.own_voice.dims import SPOKEN_BOOKS
+from tools.own_voice.dims import BOOKS, SPOKEN_BOOKS
 from tools.own_voice.spectra import FLOOR, LogMel, magnitudes
 from tools.own_voice.speech_data import FRAME
 from tools.own_voice.train_codes import (
     EVERY,
     FRAMES,
     HELD_OUT,
-    CodeLearner,
     TrainingFolders,
     held_batches,
 )
@@ -36,7 +33,8 @@ SKIPPED = 1  # the first of them: its convolutions saw zeros
 RESOLUTIONS = ((2048, 480), (1024, 240), (512, 120), (256, 60), (128, 30))
 RATE, FRONT_RATE = 1.5e-3, 2e-4
 LATENTS = 4  # per frame
-BOOKS = (2, 2, SPOKEN_BOOKS)  # that are decoded, in turns
+DECODED = (SPOKEN_BOOKS, BOOKS)  # books, in turns
+A_BOOK = "acoustic.books.7.codebook"  # by which one set of codes is told from another
 
 
 class SpectralLoss(nn.Module):
@@ -59,14 +57,8 @@ class SpectralLoss(nn.Module):
         return total
 
 
-def encode(learner: CodeLearner, samples: Tensor) -> Tensor:
-    """Codes [B, T, SPOKEN_BOOKS] of samples [B, n], by the mel encoder."""
-    with torch.no_grad():
-        return learner.codec.codes(learner.mel_encoder(samples))
-
-
-def encode_as_files(codec: SmallCodec, samples: Tensor) -> Tensor:
-    """The same by the encoder that the file has."""
+def encode(codec: SmallCodec, samples: Tensor) -> Tensor:
+    """Codes [B, T, BOOKS] of samples [B, n]."""
     with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
         return codec.codes(codec.tok_enc(samples).float())
 
@@ -83,45 +75,34 @@ def excerpt(
     return made[:, SKIPPED * FRAME :], true[:, SKIPPED * FRAME :]
 
 
-def fingerprint(codec: SmallCodec) -> float:
-    """Tells whether the codebooks are the same."""
-    return float(codec.semantic.chain[0].codebook.double().sum())
-
-
-def load_codes(work: Path) -> CodeLearner:
-    learner = CodeLearner()
-    learner.load_state_dict(torch.load(work / "codes.pt")["learner"])
-    return learner.eval()
-
-
 def main() -> None:
     given = read_arguments(__doc__, seed=1).parse_args()
     crops = TrainingFolders(given.work).first_crops()
-    learner, loss_of, draw = load_codes(given.work), SpectralLoss(), random.Random()
-    codec = learner.codec
-    tests = [samples for name in HELD_OUT for samples, _ in held_batches(given.work / name, LANES)]
-    test_codes = [encode(learner, samples) for samples in tests]
-    front = [*codec.tok_dec.pre_conv.parameters(), *codec.tok_dec.pre_tfm.parameters()]
-    front += [*codec.tok_dec.upsample.parameters()]
-    front += [*codec.semantic.output_proj.parameters(), *codec.acoustic.output_proj.parameters()]
-    wave = list(codec.tok_dec.dec.parameters())
-    groups = [{"params": wave, "lr": RATE}, {"params": front, "lr": FRONT_RATE}]
+    codec, loss_of, draw = SmallCodec(), SpectralLoss(), random.Random()
+    known = torch.load(given.work / "details.pt")["codec"]
+    codec.load_state_dict(known)
+    decoder = codec.tok_dec
+    front = [decoder.pre_conv, decoder.pre_tfm, decoder.upsample]
+    front += [codec.semantic.output_proj, codec.acoustic.output_proj]
+    groups = [
+        {"params": list(decoder.dec.parameters()), "lr": RATE},
+        {"params": [weight for part in front for weight in part.parameters()], "lr": FRONT_RATE},
+    ]
     optimizer = torch.optim.AdamW(groups, betas=(0.8, 0.98), weight_decay=0.01)
     run, total = Run(given.work / "waveform.pt", given.minutes, optimizer), 0.0
-    if run.kept is not None and run.kept["books"] == fingerprint(codec):
-        codec.load_state_dict(run.kept["codec"])
-    elif run.kept is not None:  # other codes by now: what turns latents into sound still serves
-        kept = {k: v for k, v in run.kept["codec"].items() if k.startswith("tok_dec.dec.")}
-        codec.load_state_dict(kept, strict=False)
-    own = given.work / "encoder.pt"
-    if own.exists():
-        codec.tok_enc.load_state_dict(torch.load(own)["encoder"])
-    for step in run:
+    if run.kept is not None:
+        kept = run.kept["codec"]
+        if not torch.equal(
+            kept[A_BOOK], known[A_BOOK]
+        ):  # what turns latents into sound still serves
+            kept = known | {k: v for k, v in kept.items() if k.startswith("tok_dec.dec.")}
+        codec.load_state_dict(kept)
+    tests = [samples for name in HELD_OUT for samples, _ in held_batches(given.work / name, LANES)]
+    test_codes = [encode(codec, samples) for samples in tests]
+    for _ in run:
         samples, _ = crops.batch(LANES)
-        by_file = own.exists() and step % 2
-        codes = encode_as_files(codec, samples) if by_file else encode(learner, samples)
-        first, books = draw.randint(0, FRAMES - HEARD), draw.choice(BOOKS)
-        loss = loss_of(*excerpt(codec, codes, samples, first, books))
+        first, books = draw.randint(0, FRAMES - HEARD), draw.choice(DECODED)
+        loss = loss_of(*excerpt(codec, encode(codec, samples), samples, first, books))
         run.learn(loss)
         total += loss.item() / EVERY
         if run.step % EVERY == 0:
@@ -132,15 +113,15 @@ def main() -> None:
                         for codes, samples in zip(test_codes, tests, strict=True)
                     )
                     / len(tests)
-                    for books in (2, SPOKEN_BOOKS)
+                    for books in DECODED
                 ]
             print(
                 f"step {run.step} ({run.seconds:.0f} s): {total:.3f}, held out {losses[0]:.3f} "
-                f"with 2 books, {losses[1]:.3f} with {SPOKEN_BOOKS}",
+                f"with {SPOKEN_BOOKS} books, {losses[1]:.3f} with {BOOKS}",
                 flush=True,
             )
             total = 0.0
-            run.save(codec=codec.state_dict(), books=fingerprint(codec))
+            run.save(codec=codec.state_dict())
 
 
 if __name__ == "__main__":

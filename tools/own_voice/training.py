@@ -21,7 +21,7 @@ CLIPPED_AT = 1.0  # norm of the gradient
 def read_arguments(description: str, seed: int) -> argparse.ArgumentParser:
     """A parser for the work folder and the time; also settles threads, priority and seed."""
     os.nice(NICENESS)
-    torch.set_num_threads(1)
+    torch.set_num_threads(2)
     torch.manual_seed(seed)
     parser = argparse.ArgumentParser(description=description.partition("\n")[0])
     parser.add_argument("work", type=Path)

@@ -49,7 +49,7 @@ inline void store(float* at, const Lanes& x) {
 }
 inline Lanes all(float value) {
     Lanes made;
-    STEP_EACH made.part[p] = FloatPart{} + value;
+    STEP_EACH made.part[p] = value - FloatPart{};
     return made;
 }
 inline Lanes operator+(Lanes a, const Lanes& b) {
@@ -98,20 +98,49 @@ inline IntLanes operator+(IntLanes a, const IntLanes& b) {
     return a;
 }
 
-inline float fold(const Lanes& a) {
-    float value[kLanes];
-    store(value, a);
+// The upper half of the lanes combined with the lower, and so on until one is left.
+template <typename Number, typename Whole, typename Combine>
+inline Number fold(const Whole& a, Combine combine) {
+#if defined(__AVX2__)
+    typedef Number Eight __attribute__((vector_size(32)));
+    typedef Number Four __attribute__((vector_size(16)));
+#if defined(__AVX512F__)
+    const __m512i whole = __m512i(a.part[0]);
+    const Eight eight = combine(Eight(_mm512_castsi512_si256(whole)),
+                                Eight(_mm512_extracti64x4_epi64(whole, 1)));
+#else
+    const Eight eight = combine(a.part[0], a.part[1]);
+#endif
+    const Four four = combine(Four(_mm256_castsi256_si128(__m256i(eight))),
+                              Four(_mm256_extracti128_si256(__m256i(eight), 1)));
+    const Four two = combine(four, Four(_mm_unpackhi_epi64(__m128i(four), __m128i(four))));
+    return combine(two, Four(_mm_shuffle_epi32(__m128i(two), 1)))[0];
+#else
+    Number value[kLanes];
+    std::memcpy(value, &a, sizeof value);
     for (int width = kLanes / 2; width > 0; width /= 2)
-        for (int i = 0; i < width; ++i) value[i] += value[i + width];
+        for (int i = 0; i < width; ++i) value[i] = combine(value[i], value[i + width]);
     return value[0];
+#endif
+}
+inline float fold(const Lanes& a) {
+    return fold<float>(a, [](auto x, auto y) { return x + y; });
 }
 inline float fold_largest(const Lanes& a) {
-    float value[kLanes];
-    store(value, a);
-    for (int width = kLanes / 2; width > 0; width /= 2)
-        for (int i = 0; i < width; ++i)
-            value[i] = value[i] > value[i + width] ? value[i] : value[i + width];
-    return value[0];
+    return fold<float>(a, [](auto x, auto y) { return x > y ? x : y; });
+}
+inline int32_t fold_largest(const IntLanes& a) {
+    return fold<int32_t>(a, [](auto x, auto y) { return x > y ? x : y; });
+}
+
+// The lowest bits of each.
+template <typename Small>
+inline void store(Small* at, const IntLanes& x) {
+    typedef Small Part __attribute__((vector_size(sizeof(Small) * kLanes / kParts)));
+    STEP_EACH {
+        const Part narrow = __builtin_convertvector(x.part[p], Part);
+        std::memcpy(at + p * kLanes / kParts, &narrow, sizeof narrow);
+    }
 }
 
 // 2^n for n in [-126, 127].

@@ -20,6 +20,7 @@ namespace step {
 
 constexpr float kLargest = 32512.0f;  // 127 * 256: the high byte stays in range
 constexpr float kSmallest = 1e-30f;   // below, dividing by it would overflow
+constexpr int kHalves = kRows / kLanes;
 constexpr int kAhead = 4096;          // bytes; so far ahead q4 is fetched, which is slow to read
 
 // --- what each instruction set brings ---
@@ -30,7 +31,8 @@ constexpr int kAhead = 4096;          // bytes; so far ahead q4 is fetched, whic
 #if defined(__AVX512VNNI__) && defined(__AVX512F__)
 
 constexpr const char* kName = "avx512-vnni";
-constexpr int kTile = 8;  // columns of activations that are multiplied at once
+constexpr int kTile = 4;  // columns of activations that are multiplied at once
+constexpr int kTogether = 2;  // halves of a group
 typedef __m512i Weights;
 struct Sum {
     __m512i high = _mm512_setzero_si512(), low = _mm512_setzero_si512();
@@ -76,6 +78,7 @@ inline Weights high_halves(const Weights& w) {
 
 constexpr const char* kName = "avx-vnni";
 constexpr int kTile = 2;
+constexpr int kTogether = 1;
 struct Sum {
     __m256i high[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
     __m256i low[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
@@ -106,6 +109,7 @@ inline IntLanes total(const Sum& sum, int32_t offset) {
 
 constexpr const char* kName = "avx2";
 constexpr int kTile = 2;
+constexpr int kTogether = 1;
 struct Sum {  // two partial sums of each row
     __m256i part[4] = {_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256(),
                        _mm256_setzero_si256()};
@@ -138,6 +142,7 @@ inline IntLanes total(const Sum& sum, int32_t offset) {
 
 constexpr const char* kName = "arm-dotprod";
 constexpr int kTile = 2;
+constexpr int kTogether = 1;
 struct Weights {
     uint8x16_t part[4];
 };
@@ -188,11 +193,12 @@ inline IntLanes total(const Sum& sum, int32_t offset) {
 
 constexpr const char* kName = "plain";
 constexpr int kTile = 1;
+constexpr int kTogether = 1;
 struct Weights {
-    uint8_t value[4 * kRows];
+    uint8_t value[4 * kLanes];
 };
 struct Sum {
-    int32_t row[kRows] = {};
+    int32_t row[kLanes] = {};
 };
 inline Weights bytes(const uint8_t* at) {
     Weights made;
@@ -210,12 +216,12 @@ inline Weights high_halves(Weights w) {
 inline void add(Sum& sum, const Weights& w, const int8_t* x) {
     int16_t q[4];
     std::memcpy(q, x, sizeof q);
-    for (int i = 0; i < kRows; ++i)
+    for (int i = 0; i < kLanes; ++i)
         for (int k = 0; k < 4; ++k) sum.row[i] += int32_t(w.value[4 * i + k]) * int32_t(q[k]);
 }
 inline IntLanes total(const Sum& sum, int32_t offset) {
-    int32_t moved[kRows];
-    for (int i = 0; i < kRows; ++i) moved[i] = sum.row[i] + offset;
+    int32_t moved[kLanes];
+    for (int i = 0; i < kLanes; ++i) moved[i] = sum.row[i] + offset;
     IntLanes made;
     std::memcpy(&made, moved, sizeof made);
     return made;
@@ -230,7 +236,8 @@ inline IntLanes total(const Sum& sum, int32_t offset) {
 struct Activations {
     std::vector<int8_t> quads;  // [tile][row / 4][column of the tile][8]
     std::vector<float> scales;  // [tile][block][column of the tile]
-    std::vector<int32_t> sums;  // of the integers of a block, likewise
+    std::vector<int32_t> offsets;  // -128 times the sum of a block, likewise
+    std::vector<float> totals;     // of a block, likewise
     int columns = 0, length = 0;
 
     void reserve(int count, int rows) {
@@ -240,10 +247,19 @@ struct Activations {
         if (scales.size() >= size / kBlock) return;
         quads.resize(2 * size);
         scales.resize(size / kBlock);
-        sums.resize(size / kBlock);
+        offsets.resize(size / kBlock);
+        totals.resize(size / kBlock);
     }
     int blocks() const { return length / kBlock; }
 };
+
+// 256 * high + low of each.
+inline void split(const IntLanes& codes, int8_t* high, int8_t* low) {
+    IntLanes upper;
+    STEP_EACH upper.part[p] = (codes.part[p] + 128) >> 8;
+    store(high, upper);
+    store(low, codes);
+}
 
 inline void quantize_row(const float* x, int column, Activations& to) {
     const int first = column / kTile * kTile, wide = std::min(kTile, to.columns - first);
@@ -255,32 +271,27 @@ inline void quantize_row(const float* x, int column, Activations& to) {
         const bool is_finite = std::isfinite(fold(a + b));
         const bool is_empty = !(is_finite && largest > kSmallest);
         const Lanes inverse = all(is_empty ? 0.0f : kLargest / largest);
-        const IntLanes near = to_int(is_empty ? all(0.0f) : rounded(a * inverse));
-        const IntLanes far = to_int(is_empty ? all(0.0f) : rounded(b * inverse));
-        int32_t codes[kBlock];
-        std::memcpy(codes, &near, sizeof near);
-        std::memcpy(codes + kLanes, &far, sizeof far);
-        int32_t sum = 0;
-        for (int i = 0; i < kBlock; ++i) sum += codes[i];
+        const Lanes near = is_empty ? all(0.0f) : rounded(a * inverse);
+        const Lanes far = is_empty ? all(0.0f) : rounded(b * inverse);
+        const float sum = fold(near + far);  // exact
 #if STEP_SPLITS
         int8_t high[kBlock], low[kBlock];
-        for (int i = 0; i < kBlock; ++i) {
-            const int32_t part = (codes[i] + 128) >> 8;
-            high[i] = int8_t(part);
-            low[i] = int8_t(codes[i] - 256 * part);
-        }
+        split(to_int(near), high, low);
+        split(to_int(far), high + kLanes, low + kLanes);
         for (int i = 0; i < kBlock; i += 4, quads += 8 * wide) {
             std::memcpy(quads, high + i, 4);
             std::memcpy(quads + 4, low + i, 4);
         }
 #else
         int16_t whole[kBlock];
-        for (int i = 0; i < kBlock; ++i) whole[i] = int16_t(codes[i]);
+        store(whole, to_int(near));
+        store(whole + kLanes, to_int(far));
         for (int i = 0; i < kBlock; i += 4, quads += 8 * wide) std::memcpy(quads, whole + i, 8);
 #endif
         // What is no number stays none: it must reach the logits, where it is noticed.
         to.scales[at] = is_empty ? (is_finite ? 0.0f : NAN) : largest / kLargest;
-        to.sums[at] = sum;
+        to.offsets[at] = -128 * int32_t(sum);
+        to.totals[at] = to.scales[at] * sum;
     }
 }
 
@@ -335,71 +346,97 @@ inline int groups_of(const Matrix& m) { return (m.rows + kRows - 1) / kRows; }
 
 // out[column] = the group's rows times all columns of the tile of x that begins at `first`.
 template <int kColumns>
-void multiply_q8(const uint8_t* data, const Activations& x, int first, Lanes* out) {
+void multiply_q8(const uint8_t* data, const Activations& x, int first, float (*out)[kRows]) {
     const int8_t* quads = x.quads.data() + 2 * size_t(first) * x.length;
     size_t at = size_t(first) * x.blocks();
-    for (int c = 0; c < kColumns; ++c) out[c] = all(0.0f);
+    Lanes made[kHalves * kColumns];
+    for (auto& each : made) each = all(0.0f);
     for (int block = 0; block < x.blocks(); ++block, data += kQ8Bytes, at += kColumns) {
-        Sum sum[kColumns];
-        for (int j = 0; j < 8; ++j, quads += 8 * kColumns) {
-            const Weights w = bytes(data + 2 * kRows + 64 * j);
-            for (int c = 0; c < kColumns; ++c) add(sum[c], w, quads + 8 * c);
+        for (int half = 0; half < kHalves; half += kTogether) {
+            Sum sum[kTogether * kColumns];
+            for (int j = 0; j < 8; ++j) {
+                Weights w[kTogether];
+                if (kColumns > 1) for (int h=0;h<kTogether;++h) __builtin_prefetch(data + 4 * (kRows * j + kLanes * (half + h)) + kAhead);
+                for (int h = 0; h < kTogether; ++h)
+                    w[h] = bytes(data + 2 * kRows + 4 * (kRows * j + kLanes * (half + h)));
+                for (int c = 0; c < kColumns; ++c)
+                    for (int h = 0; h < kTogether; ++h)
+                        add(sum[kTogether * c + h], w[h], quads + 8 * (kColumns * j + c));
+            }
+            for (int h = 0; h < kTogether; ++h) {
+                const Lanes scale = halves(data + 2 * kLanes * (half + h));
+                for (int c = 0; c < kColumns; ++c) {
+                    Lanes& to = made[kHalves * c + half + h];
+                    const Lanes whole = to_float(total(sum[kTogether * c + h], x.offsets[at + c]));
+                    to = to + whole * (scale * all(x.scales[at + c]));
+                }
+            }
         }
-        const Lanes scale = halves(data);
-        for (int c = 0; c < kColumns; ++c) {
-            const Lanes whole = to_float(total(sum[c], -128 * x.sums[at + c]));
-            out[c] = out[c] + whole * (scale * all(x.scales[at + c]));
-        }
+        quads += 8 * 8 * kColumns;
     }
+    for (int i = 0; i < kHalves * kColumns; ++i) store(out[0] + kLanes * i, made[i]);
 }
 
 template <int kColumns>
-void multiply_q4(const uint8_t* data, const Activations& x, int first, Lanes* out) {
+void multiply_q4(const uint8_t* data, const Activations& x, int first, float (*out)[kRows]) {
     const int8_t* quads = x.quads.data() + 2 * size_t(first) * x.length;
     size_t at = size_t(first) * x.blocks();
-    for (int c = 0; c < kColumns; ++c) out[c] = all(0.0f);
-    Lanes super_scale = all(0.0f), super_minimum = super_scale;
+    Lanes made[kHalves * kColumns], super_scale[kHalves], super_minimum[kHalves];
+    for (auto& each : made) each = all(0.0f);
     for (int block = 0; block < x.blocks(); ++block, data += kQ4Bytes, at += kColumns) {
         if (block % 8 == 0) {
-            super_scale = halves(data);
-            super_minimum = halves(data + 2 * kRows);
+            for (int h = 0; h < kHalves; ++h) {
+                super_scale[h] = halves(data + 2 * kLanes * h);
+                super_minimum[h] = halves(data + 2 * (kRows + kLanes * h));
+            }
             data += kQ4Head;
         }
-        Sum sum[kColumns];
-        for (int j = 0; j < 4; ++j, quads += 8 * kColumns) {
-            __builtin_prefetch(data + 64 * j + kAhead);
-            const Weights both = bytes(data + 2 * kRows + 64 * j);
-            const Weights near = low_halves(both), far = high_halves(both);
-            for (int c = 0; c < kColumns; ++c) {
-                add(sum[c], near, quads + 8 * c);
-                add(sum[c], far, quads + 8 * (4 * kColumns + c));
+        for (int half = 0; half < kHalves; half += kTogether) {
+            Sum sum[kTogether * kColumns];
+            for (int j = 0; j < 4; ++j) {
+                Weights near[kTogether], far[kTogether];
+                for (int h = 0; h < kTogether; ++h) {
+                    const uint8_t* from = data + 2 * kRows + 4 * (kRows * j + kLanes * (half + h));
+                    __builtin_prefetch(from + kAhead);
+                    const Weights both = bytes(from);
+                    near[h] = low_halves(both);
+                    far[h] = high_halves(both);
+                }
+                for (int c = 0; c < kColumns; ++c)
+                    for (int h = 0; h < kTogether; ++h) {
+                        Sum& to = sum[kTogether * c + h];
+                        add(to, near[h], quads + 8 * (kColumns * j + c));
+                        add(to, far[h], quads + 8 * (kColumns * (j + 4) + c));
+                    }
+            }
+            for (int h = 0; h < kTogether; ++h) {
+                const uint8_t* small = data + kLanes * (half + h);
+                const Lanes scale = super_scale[half + h] * small_numbers(small);
+                const Lanes minimum = super_minimum[half + h] * small_numbers(small + kRows);
+                for (int c = 0; c < kColumns; ++c) {
+                    Lanes& to = made[kHalves * c + half + h];
+                    const Lanes whole = to_float(total(sum[kTogether * c + h], 0));
+                    to = to + whole * (scale * all(x.scales[at + c]));
+                    to = to - minimum * all(x.totals[at + c]);
+                }
             }
         }
-        quads += 8 * 4 * kColumns;
-        const Lanes scale = super_scale * small_numbers(data);
-        const Lanes minimum = super_minimum * small_numbers(data + kRows);
-        for (int c = 0; c < kColumns; ++c) {
-            const float activation = x.scales[at + c];
-            out[c] = out[c] + to_float(total(sum[c], 0)) * (scale * all(activation));
-            out[c] = out[c] - minimum * all(activation * float(x.sums[at + c]));
-        }
+        quads += 8 * 8 * kColumns;
     }
+    for (int i = 0; i < kHalves * kColumns; ++i) store(out[0] + kLanes * i, made[i]);
 }
 
 template <int kColumns>
 void multiply_columns(const Matrix& m, int group, const Activations& x, int first,
                       float (*out)[kRows]) {
     const uint8_t* data = m.data + size_t(group) * group_bytes(m.kind, m.columns);
-    Lanes made[kColumns];
     if (m.kind == kQ8)
-        multiply_q8<kColumns>(data, x, first, made);
+        multiply_q8<kColumns>(data, x, first, out);
     else
-        multiply_q4<kColumns>(data, x, first, made);
+        multiply_q4<kColumns>(data, x, first, out);
     const int rows = std::min(kRows, m.rows - kRows * group);
-    for (int c = 0; c < kColumns; ++c) {
-        store(out[c], made[c]);
+    for (int c = 0; c < kColumns; ++c)
         for (int i = 0; m.bias != nullptr && i < rows; ++i) out[c][i] += m.bias[kRows * group + i];
-    }
 }
 
 // The columns that do not fill a tile.
@@ -414,7 +451,7 @@ void multiply_rest(const Matrix& m, int group, const Activations& x, int first, 
     }
 }
 
-// Calls put(column, values of the 16 rows) for each of the columns.
+// Calls put(column, values of the group's rows) for each of the columns.
 template <typename Put>
 void multiply_group(const Matrix& m, int group, const Activations& x, int columns, Put put) {
     alignas(64) float out[kTile][kRows];

@@ -247,10 +247,10 @@ API void step_pack_convolution(void* handle, const float* from, int rows, int in
     const size_t row = size_t(inputs) * taps;
     context.pool.run([&](int thread) {
         Worker worker{context, thread};
-        worker.share_out(rows / kRows, [&](int group) {
-            for (int i = 0; i < kRows; ++i) {
-                const size_t at = size_t(group) * kRows + size_t(i);
-                int16_t* first = to + size_t(group) * kRows * row + 2 * i;
+        worker.share_out(rows / kLanes, [&](int group) {
+            for (int i = 0; i < kLanes; ++i) {
+                const size_t at = size_t(group) * kLanes + size_t(i);
+                int16_t* first = to + size_t(group) * kLanes * row + 2 * i;
                 scales[at] = pack_row(from + at * row, inputs, taps, first);
             }
         });

@@ -1,12 +1,12 @@
 // Weights as GGUF files store them, and repacked as the products read them.
 //
-// In repacked weights sixteen output rows lie side by side, which makes them one operand of every
-// instruction set here:
+// In repacked weights 32 output rows lie side by side, which makes each half of them one operand of
+// every instruction set here:
 //
-//   q8: for each group of 16 rows, for each block of 32 columns:
-//         16 scales (IEEE half), then 8 x 16 x 4 weights (w + 128, unsigned bytes)
-//   q4: the same, with 8 blocks sharing 16 super scales and 16 super minima (IEEE half); for each
-//         block 16 scales and 16 minima (bytes), then 4 x 16 x 4 bytes with two weights each:
+//   q8: for each group of 32 rows, for each block of 32 columns:
+//         32 scales (IEEE half), then 8 x 32 x 4 weights (w + 128, unsigned bytes)
+//   q4: the same, with 8 blocks sharing 32 super scales and 32 super minima (IEEE half); for each
+//         block 32 scales and 32 minima (bytes), then 4 x 32 x 4 bytes with two weights each:
 //         columns 4j .. 4j + 3 in the low halves, 16 columns further on in the high ones
 //
 // q4 keeps the values of Q4_K, q8 those of Q8_0; other types are rounded to q8 when repacked.
@@ -21,7 +21,7 @@
 
 namespace step {
 
-constexpr int kRows = 16;   // output rows of a group
+constexpr int kRows = 32;   // output rows of a group
 constexpr int kBlock = 32;  // columns of a block
 constexpr int kSuper = 256;
 constexpr int kQ8Bytes = 2 * kRows + kRows * kBlock;
@@ -182,7 +182,7 @@ inline void pack_q4_group(const GroupRows& from, int64_t columns, uint8_t* to) {
                 std::memcpy(&high, q + 16 + 4 * j, 4);
                 const uint32_t both = block % 2 ? ((low >> 4) & 0x0f0f0f0f) | (high & 0xf0f0f0f0)
                                                 : (low & 0x0f0f0f0f) | ((high << 4) & 0xf0f0f0f0);
-                std::memcpy(to + 2 * kRows + 64 * j + 4 * i, &both, 4);
+                std::memcpy(to + 2 * kRows + 4 * (kRows * j + i), &both, 4);
             }
         }
         to += kQ4Bytes;
@@ -195,7 +195,7 @@ inline void pack_q8_block(int row, uint16_t scale, const uint8_t* codes, uint8_t
         uint32_t four;
         std::memcpy(&four, codes + 4 * j, 4);
         four ^= 0x80808080;  // w + 128
-        std::memcpy(to + 2 * kRows + 64 * j + 4 * row, &four, 4);
+        std::memcpy(to + 2 * kRows + 4 * (kRows * j + row), &four, 4);
     }
 }
 
@@ -243,7 +243,7 @@ inline void unpack_row(int32_t kind, const uint8_t* data, int64_t columns, int64
         if (kind == kQ8) {
             const float scale = load_half(data + 2 * i);
             for (int k = 0; k < kBlock; ++k) {
-                const uint8_t code = data[2 * kRows + 64 * (k / 4) + 4 * i + k % 4];
+                const uint8_t code = data[2 * kRows + 4 * (kRows * (k / 4) + i) + k % 4];
                 to[k] = scale * float(int(code) - 128);
             }
             data += kQ8Bytes;
@@ -257,7 +257,7 @@ inline void unpack_row(int32_t kind, const uint8_t* data, int64_t columns, int64
         const float scale = super_scale * float(data[i]);
         const float minimum = super_minimum * float(data[kRows + i]);
         for (int k = 0; k < kBlock; ++k) {
-            const uint8_t both = data[2 * kRows + 64 * (k % 16 / 4) + 4 * i + k % 4];
+            const uint8_t both = data[2 * kRows + 4 * (kRows * (k % 16 / 4) + i) + k % 4];
             to[k] = scale * float(k < 16 ? both & 15 : both >> 4) - minimum;
         }
         data += kQ4Bytes;

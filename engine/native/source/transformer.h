@@ -178,9 +178,11 @@ inline void run_blocks(const Stack& stack, const Cache& cache, int first, int en
             const int rows = std::min(kRows, inner - kRows * group);
             float* to = scratch.gated.data() + kRows * group;
             multiply_group(block.gate, group, x2, columns, [&](int column, const float* values) {
-                const Lanes gate = load(values);
                 float silu[kRows];
-                store(silu, gate / (all(1.0f) + exponential(all(0.0f) - gate)));
+                for (int i = 0; i < kRows; i += kLanes) {
+                    const Lanes gate = load(values + i);
+                    store(silu + i, gate / (all(1.0f) + exponential(all(0.0f) - gate)));
+                }
                 std::memcpy(to + size_t(column) * inner, silu, sizeof(float) * rows);
             });
             multiply_group(block.up, group, x2, columns, [&](int column, const float* values) {

@@ -133,10 +133,10 @@ inline Lanes to_float(const Products& sum) {
 constexpr bool kFastWaves = false;
 constexpr int kGroupsAtOnce = 1, kColumnsAtOnce = 2;
 struct Products {
-    int32_t row[kRows];
+    int32_t row[kLanes];
 };
 struct TwoOfRows {
-    int16_t value[2 * kRows];
+    int16_t value[2 * kLanes];
 };
 struct TwoValues {
     int16_t value[2];
@@ -149,7 +149,7 @@ inline TwoOfRows two_of_rows(const int16_t* at) {
 }
 inline TwoValues two_values(const int16_t* at) { return {{at[0], at[1]}}; }
 inline void add_products(Products& sum, const TwoOfRows& w, const TwoValues& x) {
-    for (int i = 0; i < kRows; ++i)
+    for (int i = 0; i < kLanes; ++i)
         sum.row[i] += int32_t(w.value[2 * i]) * x.value[0] + int32_t(w.value[2 * i + 1]) * x.value[1];
 }
 inline Lanes to_float(const Products& sum) {
@@ -173,15 +173,6 @@ inline IntLanes magnitude_bits(const Lanes& x) {  // in the order of the magnitu
 inline IntLanes larger(IntLanes a, const IntLanes& b) {
     STEP_EACH a.part[p] = a.part[p] > b.part[p] ? a.part[p] : b.part[p];
     return a;
-}
-inline int32_t fold_largest(const IntLanes& a) {
-    IntPart most = a.part[0];
-    for (int p = 1; p < kParts; ++p) most = most > a.part[p] ? most : a.part[p];
-    int32_t value[kLanes / kParts];
-    std::memcpy(value, &most, sizeof value);
-    int32_t largest = value[0];
-    for (int i = 1; i < kLanes / kParts; ++i) largest = std::max(largest, value[i]);
-    return largest;
 }
 
 // x + strength * sin^2(pi * frequency * x), by half turns and a polynomial of the rest that is off
@@ -222,12 +213,7 @@ inline void quantize_panel(const float* x, int count, int16_t* values, float* sc
     }
     const Lanes inverse = all(1.0f / step);
     for (int i = 0; i < count; i += kLanes) {
-        const IntLanes whole = to_int(rounded(load(x + i) * inverse));
-        typedef int16_t ShortPart __attribute__((vector_size(2 * kLanes / kParts)));
-        STEP_EACH {
-            const ShortPart narrow = __builtin_convertvector(whole.part[p], ShortPart);
-            std::memcpy(values + i + p * kLanes / kParts, &narrow, sizeof narrow);
-        }
+        store(values + i, to_int(rounded(load(x + i) * inverse)));
     }
     *scale = step;
 }
@@ -253,11 +239,11 @@ STEP_ALONE void add_tap(const int16_t* w, size_t group, const int16_t* x, size_t
         ((values = I % kR ? values : two_values(x + size_t(I / kR) * row),
           add_products(sum[I], rows[I % kR], values)),
          ...);
-        w += 2 * kRows;
+        w += 2 * kLanes;
         x += 2;
     } while (x < end);
     const auto add = [&](Products whole, int column, int place) {
-        float* to = sums + column * kPanel + place * kRows;
+        float* to = sums + column * kPanel + place * kLanes;
         store(to, load(to) + to_float(whole) * all(scales[size_t(column) * panels]));
     };
     (add(sum[I], I / kR, I % kR), ...);
@@ -283,10 +269,10 @@ void add_groups(const int16_t* w, size_t group, const int16_t* x, size_t row, in
     int g = 0;
     for (; g + kR <= groups; g += kR)
         add_columns<kR, kColumnsAtOnce>(w + size_t(g) * group, group, x, row, channels, scales,
-                                        panels, sums + g * kRows, columns);
+                                        panels, sums + g * kLanes, columns);
     if constexpr (kR > 1)
         add_groups<kR - 1>(w + size_t(g) * group, group, x, row, channels, scales, panels,
-                           sums + g * kRows, columns, groups - g);
+                           sums + g * kLanes, columns, groups - g);
 }
 
 // One run of a chain over new positions of all lanes, as all threads see it.
@@ -336,8 +322,8 @@ struct WaveTask {
 
 inline void sum_up(const Convolution& conv, const Signal& in, const WaveTask& task, float* sums) {
     const int from = task.panel * kPanel, rows = std::min(kPanel, conv.outputs - from);
-    const size_t group = size_t(conv.taps) * conv.inputs * kRows;
-    const size_t groups_before = (size_t(task.phase) * conv.outputs + from) / kRows;
+    const size_t group = size_t(conv.taps) * conv.inputs * kLanes;
+    const size_t groups_before = (size_t(task.phase) * conv.outputs + from) / kLanes;
     const int16_t* weights = conv.weights + groups_before * group;
     std::fill(sums, sums + task.columns * kPanel, 0.0f);
     for (int tap = 0; tap < conv.taps; ++tap) {
@@ -347,9 +333,9 @@ inline void sum_up(const Convolution& conv, const Signal& in, const WaveTask& ta
         for (int channel = 0; channel < conv.inputs; channel += kExact) {
             const int channels = std::min(kExact, conv.inputs - channel);
             const size_t at = size_t(tap) * conv.inputs + channel;
-            add_groups<kGroupsAtOnce>(weights + at * kRows, group, x + channel,
+            add_groups<kGroupsAtOnce>(weights + at * kLanes, group, x + channel,
                                       size_t(conv.inputs), channels, scales + channel / kPanel,
-                                      size_t(in.panels()), sums, task.columns, rows / kRows);
+                                      size_t(in.panels()), sums, task.columns, rows / kLanes);
         }
     }
 }
@@ -449,7 +435,7 @@ inline float pack_row(const float* from, int inputs, int taps, int16_t* to) {
     for (int tap = 0; tap < taps; ++tap)
         for (int i = 0; i < inputs; ++i) {
             const size_t pair = (size_t(tap) * inputs + size_t(i)) / 2;
-            to[pair * 2 * kRows + i % 2] =
+            to[pair * 2 * kLanes + i % 2] =
                 int16_t(std::nearbyint(from[size_t(i) * taps + tap] / scale));
         }
     return scale;
