@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from app.audio.take_buffer import TakeBuffer
 from app.core.takes import Take, TakeEnding
+from app.core.voice_record import Likeness
 from app.ui.controls import muted_label, tool_button
 from app.ui.icons import icon
 from app.ui.labels import ElidedLabel
@@ -304,12 +305,16 @@ class TakeStrip(QFrame):
         self._badge.setText(badge)
         self._badge.setVisible(bool(badge))
         self._badge.setToolTip(" ".join(filter(None, (sentence, take.remark))))
-        self._details.setText(f"{take.voice_label} · seed {take.seed}")
+        likeness = "best likeness" if take.request.likeness is Likeness.BEST else ""
+        seed = f"seed {take.seed}"
+        self._details.setText(" · ".join(filter(None, (take.voice_label, likeness, seed))))
         star = "Starred." if take.star else ""
         length = "" if self._is_live else f"{take.seconds:.1f} seconds."
-        spoken = (f"Seed {take.seed}.", length, sentence, take.remark, star, take.note)
+        manner = f"{likeness.capitalize()}." if likeness else ""
+        spoken = (manner, f"Seed {take.seed}.", length, sentence, take.remark, star, take.note)
         self.setAccessibleDescription(" ".join(filter(None, spoken)))
-        lines = [take.text[:400], f"Voice: {take.voice_label}", f"Seed: {take.seed}"]
+        voice = ", ".join(filter(None, (take.voice_label, likeness)))
+        lines = [take.text[:400], f"Voice: {voice}", f"Seed: {take.seed}"]
         lines += [f"Model: {take.model}"] if take.model else []
         lines += [take.remark] if take.remark else []
         self._words.setToolTip("\n".join(lines))

@@ -83,7 +83,7 @@ class VoiceSpeakPage(QWidget):
             family=Family.BASE,
             language=draft.language,
             voice_id=voice.id,
-            likeness=draft.likeness if voice.has_best_likeness else Likeness.STEADY,
+            likeness=draft.likeness if self._has_choice(voice) else Likeness.STEADY,
         )
 
     @property
@@ -163,13 +163,16 @@ class VoiceSpeakPage(QWidget):
         self._name.setText(voice.name)
         self._kind.setText(second_line(voice))
         self._listen.setVisible(voice.recording is not None)
+        self._likeness.setVisible(self._has_choice(voice))
+        self._likeness.choose(self._studio.session.draft(TAB).likeness)
+
+    def _has_choice(self, voice: LibraryVoice) -> bool:
+        """Whether the voice and the model that speaks with it know more than one likeness."""
         models = self._studio.models
         model = models.fitting(Family.BASE, voice.files.widths)
         if self._gate.is_open:
             model = models.state.description
-        one_way = model is not None and model.x_vector_only
-        self._likeness.setVisible(voice.has_best_likeness and not one_way)
-        self._likeness.choose(self._studio.session.draft(TAB).likeness)
+        return voice.has_best_likeness and not (model is not None and model.x_vector_only)
 
     @Slot(str)
     def _on_likeness(self, key: str) -> None:

@@ -96,6 +96,9 @@ TENSORS_FROM: Final = "studio.tensors_from"
 """Metadata of a file that takes all tensors it does not hold from the file of this name beside it:
 one set of weights, described in two ways."""
 
+TENSORS_DIGEST: Final = "studio.tensors_digest"
+"""And of such a file: the SHA-256 of the one it was made with, in hexadecimal."""
+
 _DAMAGED: Final = "The file is truncated or corrupt: download it again."
 REMAKE: Final = "Convert the model again, or download a file made for this engine."
 

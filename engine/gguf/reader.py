@@ -6,6 +6,7 @@ bus error, and tensor bytes go straight into the caller's memory.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import stat
 from collections import Counter
@@ -19,6 +20,7 @@ from typing import Self, TypeGuard, TypeVar
 from engine.errors import ModelFileError
 from engine.gguf.header import (
     REMAKE,
+    TENSORS_DIGEST,
     TENSORS_FROM,
     Header,
     TensorInfo,
@@ -133,6 +135,11 @@ class GgufFile:
             raise ModelFileError(
                 f"{message} model ({kinds[1]!r:.80}).", f"Put the right {name} beside it."
             )
+        if TENSORS_DIGEST in self.metadata and other.digest() != self.string(TENSORS_DIGEST):
+            message = f"{self.path} takes its weights from {beside}, which is another version than"
+            raise ModelFileError(
+                f"{message} the one it was made with.", f"Put the right {name} beside it."
+            )
         self.tensors = MappingProxyType({**other.tensors, **self.tensors})
         self.file_bytes += other.file_bytes
 
@@ -154,6 +161,16 @@ class GgufFile:
         if self._other is not None:
             found |= self._other.shared() - self._own
         return frozenset(found)
+
+    def digest(self) -> str:
+        """The SHA-256 of the whole file, in hexadecimal. Raises `ModelFileError`."""
+        try:
+            with self.path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise ModelFileError(
+                f"{self.path} cannot be read: {error}.", "Check the disk, then try again."
+            ) from error
 
     def __enter__(self) -> Self:
         return self

@@ -14,14 +14,14 @@ from gguf.constants import GGUF_DEFAULT_ALIGNMENT, GGUF_MAGIC, GGUF_VERSION, GGU
 
 from engine.errors import ModelFileError
 from engine.files import replacing
-from engine.gguf.header import TENSORS_FROM, Header, TensorType, Value
+from engine.gguf.header import TENSORS_DIGEST, TENSORS_FROM, Header, TensorType, Value
 from engine.types import CancelToken, Progress
 
 PackedMetadata: TypeAlias = Sequence[tuple[str, bytes]]
 """Keys in file order, each with the bytes of its value's kind and value."""
 
 _ALIGNMENT: Final = GGUF_DEFAULT_ALIGNMENT
-_OF_THIS_FILE: Final = ("general.alignment", TENSORS_FROM)
+_OF_THIS_FILE: Final = ("general.alignment", TENSORS_FROM, TENSORS_DIGEST)
 """Keys that say how a file holds its tensors; a copy may hold them otherwise."""
 
 

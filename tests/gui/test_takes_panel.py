@@ -29,6 +29,7 @@ from app.audio.player_state import PlayerStatus
 from app.audio.take_buffer import TakeBuffer
 from app.core.take_files import SavedTakes
 from app.core.takes import Take, TakeEnding, TakeRequest
+from app.core.voice_record import Likeness
 from app.studio.models import ModelStatus
 from app.studio.notes import Note
 from app.studio.speech_state import SpeechPhase
@@ -98,9 +99,15 @@ def gate(opener: FakeOpener, loaded: FakeModels) -> threading.Event:
     return made
 
 
-def keep(studio: Studio, text: str, seed: int = 1, seconds: float = 1.0) -> Take:
+def keep(
+    studio: Studio,
+    text: str,
+    seed: int = 1,
+    seconds: float = 1.0,
+    request: TakeRequest = SPEAKER,
+) -> Take:
     """A take of the session that lies on disk."""
-    begun = Take(replace(SPEAKER, text=text), seed, "Ryan", model="Small one")
+    begun = Take(replace(request, text=text), seed, "Ryan", model="Small one")
     writer = studio.session.writer(begun)
     samples = (0.2 * np.sin(np.arange(round(seconds * RATE)) / 20)).astype(np.float32)
     writer.append(samples, fake_codes(samples))
@@ -194,6 +201,15 @@ def test_a_take_grows_in_its_strip_and_stays_there(
     assert "Speaking" not in words(strip)
     assert "0:01.6" in words(strip)
     assert labels(panel) == ["The kettle was singing.", "Older"]
+
+
+def test_takes_of_one_voice_tell_their_likeness(panel: TakesPanel, studio: Studio) -> None:
+    for likeness in (Likeness.BEST, Likeness.STEADY):
+        request = TakeRequest("Hello.", Family.BASE, voice_id="a", likeness=likeness)
+        keep(studio, "Hello.", 7, request=request)
+    steady, best = (words(strip) for strip in panel.strips)
+    assert "Ryan · best likeness · seed 7" in best
+    assert "Ryan · seed 7" in steady
 
 
 def test_the_length_counts_while_it_is_made(

@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.errors import ModelFileError
-from engine.gguf.header import SHARED_TENSORS, TENSORS_FROM
+from engine.gguf.header import SHARED_TENSORS, TENSORS_DIGEST, TENSORS_FROM
 from engine.gguf.reader import GgufFile, TensorInfo, TensorType
 from engine.gguf.writer import NewTensor, copied_metadata, pack_metadata, write_gguf
 
@@ -423,6 +423,13 @@ def test_tensors_are_taken_from_the_file_beside(tmp_path: Path) -> None:
     assert f"{held}, which holds another kind of model" in opening_error(copied).message
     write_gguf(copied, pack_metadata([(TENSORS_FROM, own.name)]), [new("c", 8, 4)])
     assert "which takes them from another file" in opening_error(copied).message
+    with GgufFile.open(held) as file:
+        made_with = [(TENSORS_FROM, held.name), (TENSORS_DIGEST, file.digest())]
+    write_gguf(copied, pack_metadata(made_with), [new("c", 8, 4)])
+    GgufFile.open(copied).close()
+    assert not {TENSORS_FROM, TENSORS_DIGEST} & dict(copied_metadata(copied)).keys()
+    write_gguf(held, pack_metadata([("a.key", 1)]), [new("a", 8, 1), new("b", 16, 3)])
+    assert "another version than the one it was made with" in opening_error(copied).message
 
 
 @pytest.mark.parametrize("counts", [(HUGE, 0), (0, HUGE), (3, 0), (0, 6)])

@@ -55,7 +55,7 @@ def shaken(module: nn.Module) -> nn.Module:
 @pytest.fixture(scope="module")
 def codec() -> SmallCodec:
     torch.manual_seed(0)
-    codec = SmallCodec(FEW_BOOKS).eval()
+    codec = SmallCodec(FEW_BOOKS, books=FIRST_BOOKS).eval()
     shaken(codec)
     for quantizer in (codec.semantic, codec.acoustic):
         with torch.no_grad():
@@ -91,7 +91,7 @@ def pair(
     )
     write_file(
         pair.talker,
-        small_talker_metadata(FEW_GROUPS, Variant.F32),
+        small_talker_metadata(FEW_GROUPS, Variant.F32, Family.CUSTOM_VOICE, pair.talker),
         talker_tensors(FEW_GROUPS),
         talker_values(learner, FIRST_BOOKS),
         Variant.F32,
@@ -111,7 +111,7 @@ def voices() -> VoiceLearner:
 def cloning_pair(learner: TalkerLearner, voices: VoiceLearner, pair: ModelPair) -> ModelPair:
     """The same weights as a base talker, which lie in the other file."""
     talker = pair.talker.with_name(talker_file(Family.BASE, Variant.F32))
-    metadata = small_talker_metadata(FEW_GROUPS, Variant.F32, Family.BASE)
+    metadata = small_talker_metadata(FEW_GROUPS, Variant.F32, Family.BASE, pair.talker)
     tensors = talker_file_tensors(FEW_GROUPS, Family.BASE)
     write_file(talker, metadata, tensors, speaker_encoder_values(learner, voices), Variant.F32)
     assert talker.stat().st_size < pair.talker.stat().st_size / 4

@@ -231,7 +231,9 @@ def test_voices_of_the_library(
     library = studio_home / "data" / "voices"
     codes = np.full((5, 16), 3, np.int64)
     parts = {
-        "Ann": VoiceParts(embeddings=(np.ones(80, np.float32),), codes=codes, transcript="I am Ann."),
+        "Ann": VoiceParts(
+            embeddings=(np.ones(80, np.float32),), codes=codes, transcript="I am Ann."
+        ),
         "bob": VoiceParts(embeddings=(np.full(80, 2, np.float32),)),
         "Learn Me": VoiceParts(clip=data / "clip_a.wav"),
     }
@@ -242,7 +244,9 @@ def test_voices_of_the_library(
     for name in ("ann", "bob", "Learn Me"):
         assert studio(*say_it, name).status == 0
     ann, bob, learnt = (request.voice for request in requests)
-    assert ann is not None and bob is not None and learnt is not None
+    assert ann is not None
+    assert bob is not None
+    assert learnt is not None
     assert (ann.transcript, bob.transcript, bob.codes) == ("I am Ann.", None, None)
     np.testing.assert_array_equal(ann.codes, codes)
     np.testing.assert_array_equal(bob.embedding, np.full(80, 2))

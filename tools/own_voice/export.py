@@ -20,7 +20,7 @@ from gguf.constants import GGMLQuantizationType
 from gguf.quants import quantize
 from torch import Tensor
 
-from engine.gguf.header import SHARED_TENSORS, TENSORS_FROM, TensorType
+from engine.gguf.header import SHARED_TENSORS, TENSORS_DIGEST, TENSORS_FROM, TensorType
 from engine.gguf.layout import (
     CodecDims,
     ExpectedTensor,
@@ -31,7 +31,7 @@ from engine.gguf.layout import (
     stored_type,
     talker_tensors,
 )
-from engine.gguf.reader import Value
+from engine.gguf.reader import GgufFile, Value
 from engine.gguf.writer import NewTensor, pack_metadata, write_gguf
 from engine.qwen3tts.config import NON_STREAMING, X_VECTOR_ONLY
 from engine.types import DEMO_CODEC, Family
@@ -198,12 +198,14 @@ def small_codec_metadata(dims: CodecDims, variant: Variant) -> Metadata:
 
 
 def small_talker_metadata(
-    dims: TalkerDims, variant: Variant, family: Family = Family.CUSTOM_VOICE
+    dims: TalkerDims, variant: Variant, family: Family, holder: Path
 ) -> Metadata:
+    """Of a talker file; the weights are in `holder`, which is there if it is another file."""
     speakers: dict[str, Value] = {}
     own: Metadata = [CODEC_NAME, (SHARED_TENSORS, True)]
     if family is not Family.CUSTOM_VOICE:
-        own.append((TENSORS_FROM, talker_file(Family.CUSTOM_VOICE, variant)))
+        with GgufFile.open(holder) as file:
+            own += [(TENSORS_FROM, holder.name), (TENSORS_DIGEST, file.digest())]
     if family is Family.BASE:
         own += [(NON_STREAMING, True), (X_VECTOR_ONLY, True)]
         dims = dataclasses.replace(dims, speaker_encoder=SPEAKER_ENCODER)
@@ -243,9 +245,10 @@ def export_talkers(work: Path, out: Path, variant: Variant, spoken_books: int | 
     books = spoken_books or learnt_books
     values = talker_values(learner, books)
     values |= speaker_encoder_values(learner, load_speaker_encoder(work))
+    holder = out / talker_file(Family.CUSTOM_VOICE, variant)
     for family in FILES:
         target = out / talker_file(family, variant)
-        metadata = small_talker_metadata(TALKER, variant, family)
+        metadata = small_talker_metadata(TALKER, variant, family, holder)
         write_file(target, metadata, talker_file_tensors(TALKER, family), values, variant)
     return books
 
