@@ -18,7 +18,7 @@ from engine.gguf.layout import Variant, codec_tensors, talker_tensors
 from engine.types import Family, LengthRule, Sampling, SpeechRequest, StackSampling, Voice
 from tools.own_voice.alignment import spoken_characters
 from tools.own_voice.codec import SmallCodec
-from tools.own_voice.dims import CODEC, EMBEDDING_WIDTH, FIRST_BOOKS, TALKER
+from tools.own_voice.dims import BOOKS, CODEC, EMBEDDING_WIDTH, FIRST_BOOKS, SPOKEN_BOOKS, TALKER
 from tools.own_voice.export import (
     CODEC_NAME,
     codec_values,
@@ -34,6 +34,8 @@ from tools.own_voice.judge_words import edits, words_of
 from tools.own_voice.patterns import sentence_from_patterns
 from tools.own_voice.prompts import ENGLISH, NO_CODE, spoken_prompt
 from tools.own_voice.speech_data import FRAME, LABELS, RATE, Clip
+from tools.own_voice.train_codes import CodeLearner, Crops
+from tools.own_voice.train_details import DetailLearner
 from tools.own_voice.train_speaker_encoder import VoiceLearner, log_mel
 from tools.own_voice.train_talker import Sentence, TalkerLearner, make_batch
 from tools.own_voice.training import LAST_RATE, Run, cosine, linear
@@ -154,6 +156,44 @@ def test_the_engine_encodes_as_the_trainable_codec_does(codec: SmallCodec, pair:
     np.testing.assert_array_equal(codes[:, :FIRST_BOOKS], wanted)
     assert not codes[:, FIRST_BOOKS:].any()
     assert len(np.unique(codes[:, 0])) > 3
+
+
+def test_details_leave_the_spoken_codes_alone() -> None:
+    torch.manual_seed(3)
+    teacher = CodeLearner().eval()
+    for quantizer in (teacher.codec.semantic, teacher.codec.acoustic):
+        for book in quantizer.chain:
+            book.codebook.normal_()
+    noise = np.random.default_rng(3).integers(-9000, 9000, 3 * RATE).astype(np.int16)
+    clip = Clip(noise, "a", "slt", "a", np.array([3], np.float32))
+    learner = DetailLearner(teacher).eval()
+    learner.start(Crops([[clip]], seed=1))
+    codec, spoken = learner.codec, learner.codec.acoustic.chain[0]
+    samples = torch.randn(2, 24 * FRAME) * 0.1
+    with torch.no_grad():
+        latent = learner.latent(samples)
+        (_, rows), plain = learner.rows(latent), codec.acoustic.rows(latent)
+        whole = SmallCodec().eval()
+        whole.load_state_dict(learner.whole_codec())
+        torch.testing.assert_close(whole.acoustic.rows(latent), rows)
+    assert (rows - plain).abs().mean() > 0.01
+    assert ((rows - plain) @ learner.kept).abs().max() < 1e-5
+    flat, flat_plain = rows.flatten(0, 1), plain.flatten(0, 1)
+    assert torch.equal(spoken.nearest(flat), spoken.nearest(flat_plain))
+
+    for book in codec.acoustic.chain[SPOKEN_BOOKS - 1 :]:
+        book.codebook.normal_()
+    before, later = spoken.codebook.clone(), codec.acoustic.chain[5]
+    entries = later.codebook.clone()
+    slopes = []
+    for used in (SPOKEN_BOOKS, BOOKS):
+        losses = learner.losses(samples, torch.tensor([used] * 2), quantized=True, learning=True)
+        (slope,) = torch.autograd.grad(losses["mel"], learner.details.weight)
+        slopes.append(float(slope.abs().max()))
+    assert slopes[0] == 0 < slopes[1]  # what is not heard is not learnt from
+    assert torch.equal(spoken.codebook, before)
+    assert not torch.equal(later.codebook, entries)
+    assert not later.codebook[0].any()  # the code of talkers adds nothing
 
 
 def test_the_engine_reads_the_prompt_and_thinks_as_the_trainable_talker_does(
