@@ -232,7 +232,7 @@ def test_threads_follow_the_environment(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("kind", [Q8, Q4])
-@pytest.mark.parametrize("rows", [16, 37])
+@pytest.mark.parametrize("rows", [16, 32, 37])
 def test_packing_keeps_every_value(libraries: list[Library], kind: int, rows: int) -> None:
     for library in libraries:
         matrix, stored = packed(library, kind, rows, 512)

@@ -30,6 +30,7 @@ from tools.own_voice.speech_data import Clip, ShardFolder
 
 EVERYDAY = Path(__file__).parent / "data/everyday.txt"
 CLIP_FOLDERS = ("audio-flite-everyday", "audio-everyday")
+CODEC_CLIPS = 125  # of a folder, or a few more
 CLONED = "cloned"
 LONGEST = 150  # frames: nothing of the list takes that long
 INSTRUCTIONS = tuple(
@@ -152,6 +153,10 @@ def through_codec(codec_file: Path, clips: list[Clip], listener: Listener) -> li
     return heard
 
 
+def wrong(heard: list[Heard]) -> str:
+    return f"{100 * word_error_rate(heard):.1f} % of the words wrong, {len(heard)} clips"
+
+
 def told_nearness(
     engine: Engine, originals: Sequence[Original], readings: Sequence[Reading], out: Path
 ) -> list[str]:
@@ -225,19 +230,20 @@ def main() -> None:
         lines += ["", f"Likeness of timbre: {same:.3f} within a manner, {others:.3f} between two."]
     if given.clips is not None:
         lines += ["", "Through encoder and decoder:", ""]
+        through: list[Heard] = []
         for name in CLIP_FOLDERS:
             folder = ShardFolder(given.clips / name)
             folder.update()
             if not folder.clips:
                 continue
             by_voice = sorted(folder.clips, key=lambda clip: clip.voice)
-            clips = by_voice[:: max(1, len(by_voice) // 40)]
+            clips = by_voice[:: max(1, len(by_voice) // CODEC_CLIPS)]
             heard = through_codec(codec, clips, listener)
-            rate = 100 * word_error_rate(heard)
             voices = len({clip.voice for clip in clips})
-            words = f"{rate:.1f} % of the words wrong, {len(clips)} clips, {voices} voices"
-            lines.append(f"- {name}: {words}")
+            lines.append(f"- {name}: {wrong(heard)}, {voices} voices")
             print(lines[-1], flush=True)
+            through += heard
+        lines.append(f"- together: {wrong(through)}")
     (given.out / "report.md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
 

@@ -2,8 +2,8 @@
 
     python -m tools.own_voice.export WORK_DIR OUT_DIR
 
-writes the tokenizer from `waveform.pt` (and `encoder.pt`, once there is one) and the talkers from
-`talker.pt` and `speaker_encoder.pt`, if there is a talker.
+writes the tokenizer from `waveform.pt` and the talkers from `talker.pt` and `speaker_encoder.pt`,
+if there is a talker.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from engine.qwen3tts.config import NON_STREAMING, X_VECTOR_ONLY
 from engine.types import DEMO_CODEC, Family
 from tools.checkpoint_metadata import Metadata, codec_metadata, talker_metadata
 from tools.own_voice.codec import SmallCodec
-from tools.own_voice.dims import CODEC, FIRST_BOOKS, SPEAKER_ENCODER, TALKER, WINDOW
+from tools.own_voice.dims import CODEC, SPEAKER_ENCODER, SPOKEN_BOOKS, TALKER, WINDOW
 from tools.own_voice.prompts import ENGLISH
 from tools.own_voice.teacher_voices import SHIPPED_NAMES, SPEAKER_IDS
 from tools.own_voice.train_speaker_encoder import VoiceLearner, load_speaker_encoder
@@ -233,8 +233,6 @@ def small_talker_metadata(
 def export_codec(work: Path, target: Path, spoken_books: int, variant: Variant) -> None:
     codec = SmallCodec()
     codec.load_state_dict(torch.load(work / "waveform.pt")["codec"])
-    if (work / "encoder.pt").exists():
-        codec.tok_enc.load_state_dict(torch.load(work / "encoder.pt")["encoder"])
     values = codec_values(codec, CODEC, spoken_books)
     write_file(target, small_codec_metadata(CODEC, variant), codec_tensors(CODEC), values, variant)
 
@@ -260,7 +258,7 @@ def main() -> None:
     parser.add_argument("--books", type=int, help="that the talker speaks (default: all learnt)")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    books = FIRST_BOOKS
+    books = SPOKEN_BOOKS
     if (given.work / "talker.pt").exists():
         books = export_talkers(given.work, given.out, Variant.Q8_0, given.books)
     export_codec(given.work, given.out / "demo-tokenizer-F16.gguf", books, Variant.F16)

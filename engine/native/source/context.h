@@ -71,7 +71,7 @@ struct Worker {
     // row, rows, values)` gets what comes out.
     template <typename Put>
     void multiply(const Matrix* const* matrices, int count, const Activations& x, int columns,
-                  Put put) {
+                  const Put& put) {
         int total = 0;
         for (int i = 0; i < count; ++i) total += groups_of(*matrices[i]);
         share_out(total, [&](int at) {

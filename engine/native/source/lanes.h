@@ -133,16 +133,6 @@ inline int32_t fold_largest(const IntLanes& a) {
     return fold<int32_t>(a, [](auto x, auto y) { return x > y ? x : y; });
 }
 
-// The lowest bits of each.
-template <typename Small>
-inline void store(Small* at, const IntLanes& x) {
-    typedef Small Part __attribute__((vector_size(sizeof(Small) * kLanes / kParts)));
-    STEP_EACH {
-        const Part narrow = __builtin_convertvector(x.part[p], Part);
-        std::memcpy(at + p * kLanes / kParts, &narrow, sizeof narrow);
-    }
-}
-
 // 2^n for n in [-126, 127].
 inline Lanes power_of_two(IntLanes n) {
     Lanes made;

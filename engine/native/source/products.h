@@ -21,18 +21,18 @@ namespace step {
 constexpr float kLargest = 32512.0f;  // 127 * 256: the high byte stays in range
 constexpr float kSmallest = 1e-30f;   // below, dividing by it would overflow
 constexpr int kHalves = kRows / kLanes;
-constexpr int kAhead = 4096;          // bytes; so far ahead q4 is fetched, which is slow to read
+constexpr int kAhead = 4096;  // bytes; so far ahead weights are fetched whose products take long
 
 // --- what each instruction set brings ---
 //
 // Weights: 16 rows x 4 columns of unsigned bytes. Sum: 16 rows of integers, to which `add` adds the
-// products with 4 activations, and which `total` gives, plus the same offset for all.
+// products with 4 activations, and which `total` gives, plus the same offset for all. kTile columns
+// of activations and kTogether halves of a group have their sums in registers at once.
 
 #if defined(__AVX512VNNI__) && defined(__AVX512F__)
 
 constexpr const char* kName = "avx512-vnni";
-constexpr int kTile = 4;  // columns of activations that are multiplied at once
-constexpr int kTogether = 2;  // halves of a group
+constexpr int kTile = 4, kTogether = 2;
 typedef __m512i Weights;
 struct Sum {
     __m512i high = _mm512_setzero_si512(), low = _mm512_setzero_si512();
@@ -77,8 +77,7 @@ inline Weights high_halves(const Weights& w) {
 #if defined(__AVXVNNI__)
 
 constexpr const char* kName = "avx-vnni";
-constexpr int kTile = 2;
-constexpr int kTogether = 1;
+constexpr int kTile = 2, kTogether = 1;
 struct Sum {
     __m256i high[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
     __m256i low[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
@@ -108,8 +107,7 @@ inline IntLanes total(const Sum& sum, int32_t offset) {
 #else
 
 constexpr const char* kName = "avx2";
-constexpr int kTile = 2;
-constexpr int kTogether = 1;
+constexpr int kTile = 2, kTogether = 1;
 struct Sum {  // two partial sums of each row
     __m256i part[4] = {_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256(),
                        _mm256_setzero_si256()};
@@ -141,8 +139,7 @@ inline IntLanes total(const Sum& sum, int32_t offset) {
 #elif defined(__ARM_FEATURE_DOTPROD)
 
 constexpr const char* kName = "arm-dotprod";
-constexpr int kTile = 2;
-constexpr int kTogether = 1;
+constexpr int kTile = 2, kTogether = 1;
 struct Weights {
     uint8x16_t part[4];
 };
@@ -192,8 +189,7 @@ inline IntLanes total(const Sum& sum, int32_t offset) {
 #else
 
 constexpr const char* kName = "plain";
-constexpr int kTile = 1;
-constexpr int kTogether = 1;
+constexpr int kTile = 1, kTogether = 1;
 struct Weights {
     uint8_t value[4 * kLanes];
 };
@@ -234,10 +230,10 @@ inline IntLanes total(const Sum& sum, int32_t offset) {
 // Columns stand in tiles, those of a tile side by side, so that a product finds them at constant
 // distances: for each 4 rows of a column 8 bytes, either 4 high and 4 low bytes or 4 integers.
 struct Activations {
-    std::vector<int8_t> quads;  // [tile][row / 4][column of the tile][8]
-    std::vector<float> scales;  // [tile][block][column of the tile]
-    std::vector<int32_t> offsets;  // -128 times the sum of a block, likewise
-    std::vector<float> totals;     // of a block, likewise
+    std::vector<int8_t> quads;     // [tile][row / 4][column of the tile][8]
+    std::vector<float> scales;     // [tile][block][column of the tile]
+    std::vector<int32_t> offsets;  // -128 times the sum of a block's integers, likewise
+    std::vector<float> totals;     // that sum times the scale, likewise
     int columns = 0, length = 0;
 
     void reserve(int count, int rows) {
@@ -253,14 +249,6 @@ struct Activations {
     int blocks() const { return length / kBlock; }
 };
 
-// 256 * high + low of each.
-inline void split(const IntLanes& codes, int8_t* high, int8_t* low) {
-    IntLanes upper;
-    STEP_EACH upper.part[p] = (codes.part[p] + 128) >> 8;
-    store(high, upper);
-    store(low, codes);
-}
-
 inline void quantize_row(const float* x, int column, Activations& to) {
     const int first = column / kTile * kTile, wide = std::min(kTile, to.columns - first);
     int8_t* quads = to.quads.data() + 2 * size_t(first) * to.length + 8 * (column - first);
@@ -274,18 +262,23 @@ inline void quantize_row(const float* x, int column, Activations& to) {
         const Lanes near = is_empty ? all(0.0f) : rounded(a * inverse);
         const Lanes far = is_empty ? all(0.0f) : rounded(b * inverse);
         const float sum = fold(near + far);  // exact
+        const IntLanes whole_numbers[] = {to_int(near), to_int(far)};
+        int32_t codes[kBlock];
+        std::memcpy(codes, whole_numbers, sizeof codes);
 #if STEP_SPLITS
         int8_t high[kBlock], low[kBlock];
-        split(to_int(near), high, low);
-        split(to_int(far), high + kLanes, low + kLanes);
+        for (int i = 0; i < kBlock; ++i) {
+            const int32_t part = (codes[i] + 128) >> 8;
+            high[i] = int8_t(part);
+            low[i] = int8_t(codes[i] - 256 * part);
+        }
         for (int i = 0; i < kBlock; i += 4, quads += 8 * wide) {
             std::memcpy(quads, high + i, 4);
             std::memcpy(quads + 4, low + i, 4);
         }
 #else
         int16_t whole[kBlock];
-        store(whole, to_int(near));
-        store(whole + kLanes, to_int(far));
+        for (int i = 0; i < kBlock; ++i) whole[i] = int16_t(codes[i]);
         for (int i = 0; i < kBlock; i += 4, quads += 8 * wide) std::memcpy(quads, whole + i, 8);
 #endif
         // What is no number stays none: it must reach the logits, where it is noticed.
@@ -349,16 +342,18 @@ template <int kColumns>
 void multiply_q8(const uint8_t* data, const Activations& x, int first, float (*out)[kRows]) {
     const int8_t* quads = x.quads.data() + 2 * size_t(first) * x.length;
     size_t at = size_t(first) * x.blocks();
-    Lanes made[kHalves * kColumns];
-    for (auto& each : made) each = all(0.0f);
+    Lanes made[kHalves * kColumns] = {};
     for (int block = 0; block < x.blocks(); ++block, data += kQ8Bytes, at += kColumns) {
+#pragma GCC unroll 2
         for (int half = 0; half < kHalves; half += kTogether) {
             Sum sum[kTogether * kColumns];
             for (int j = 0; j < 8; ++j) {
                 Weights w[kTogether];
-                if (kColumns > 1) for (int h=0;h<kTogether;++h) __builtin_prefetch(data + 4 * (kRows * j + kLanes * (half + h)) + kAhead);
-                for (int h = 0; h < kTogether; ++h)
-                    w[h] = bytes(data + 2 * kRows + 4 * (kRows * j + kLanes * (half + h)));
+                for (int h = 0; h < kTogether; ++h) {
+                    const uint8_t* from = data + 2 * kRows + 4 * (kRows * j + kLanes * (half + h));
+                    if (kTogether > 1 && kColumns > 1) __builtin_prefetch(from + kAhead);
+                    w[h] = bytes(from);
+                }
                 for (int c = 0; c < kColumns; ++c)
                     for (int h = 0; h < kTogether; ++h)
                         add(sum[kTogether * c + h], w[h], quads + 8 * (kColumns * j + c));
@@ -381,8 +376,7 @@ template <int kColumns>
 void multiply_q4(const uint8_t* data, const Activations& x, int first, float (*out)[kRows]) {
     const int8_t* quads = x.quads.data() + 2 * size_t(first) * x.length;
     size_t at = size_t(first) * x.blocks();
-    Lanes made[kHalves * kColumns], super_scale[kHalves], super_minimum[kHalves];
-    for (auto& each : made) each = all(0.0f);
+    Lanes made[kHalves * kColumns] = {}, super_scale[kHalves] = {}, super_minimum[kHalves] = {};
     for (int block = 0; block < x.blocks(); ++block, data += kQ4Bytes, at += kColumns) {
         if (block % 8 == 0) {
             for (int h = 0; h < kHalves; ++h) {
@@ -391,6 +385,7 @@ void multiply_q4(const uint8_t* data, const Activations& x, int first, float (*o
             }
             data += kQ4Head;
         }
+#pragma GCC unroll 2
         for (int half = 0; half < kHalves; half += kTogether) {
             Sum sum[kTogether * kColumns];
             for (int j = 0; j < 4; ++j) {
@@ -453,7 +448,8 @@ void multiply_rest(const Matrix& m, int group, const Activations& x, int first, 
 
 // Calls put(column, values of the group's rows) for each of the columns.
 template <typename Put>
-void multiply_group(const Matrix& m, int group, const Activations& x, int columns, Put put) {
+void multiply_group(const Matrix& m, int group, const Activations& x, int columns,
+                    const Put& put) {
     alignas(64) float out[kTile][kRows];
     for (int first = 0; first < columns; first += kTile) {
         const int count = std::min(kTile, columns - first);

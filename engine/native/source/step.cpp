@@ -178,13 +178,12 @@ API int step_predict(void* handle, const Predictor* model, const Cache* cache, c
     for (int book = 0; book < books; ++book) most = std::max(most, model->heads[book].rows);
     std::vector<float> x(size_t(2) * lanes * width), next(size_t(lanes) * wide);
     std::vector<float> logits(size_t(lanes) * most);
-    Ranked order;
     std::fill(sums, sums + size_t(lanes) * wide, 0.0f);
     std::atomic<bool> has_failed{false};
 
-    const auto choose = [&](int book) {
+    const auto choose = [&](int book, int thread, Ranked& order) {
         const int rows = model->heads[book].rows;
-        for (int lane = 0; lane < lanes; ++lane) {
+        for (int lane = thread; lane < lanes; lane += context.pool.size()) {
             const size_t at = size_t(lane) * books + book;
             int code = draw(logits.data() + size_t(lane) * rows, rows, *how, uniforms[at], order);
             if (code < 0) {
@@ -200,6 +199,7 @@ API int step_predict(void* handle, const Predictor* model, const Cache* cache, c
     };
     context.pool.run([&](int thread) {
         Worker worker{context, thread};
+        Ranked order;
         for (int book = 0; book < books; ++book) {
             const int length = book ? 1 : 2, columns = lanes * length;
             const float* from = book ? next.data() : inputs;
@@ -229,7 +229,7 @@ API int step_predict(void* handle, const Predictor* model, const Cache* cache, c
                             sizeof(float) * rows);
             };
             worker.multiply(head, 1, worker.quantize(lanes, width, last), lanes, put);
-            if (thread == 0) choose(book);
+            choose(book, thread, order);
             worker.barrier();
         }
     });

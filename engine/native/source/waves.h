@@ -15,7 +15,7 @@ namespace step {
 
 constexpr int kPanel = 96;        // channels with a scale of their own
 constexpr int kExact = 48;        // channels whose products are added as integers
-constexpr int kTaskColumns = 32;  // positions of a task: its sums stay in the nearest cache
+constexpr int kTaskColumns = 16;  // positions of a task: what it needs stays in the nearest cache
 
 // No sum of kExact products is larger than the norm of the weights times that of the activations
 // (Cauchy and Schwarz). Both norms stay below this one, whose square, with what rounding adds to it,
@@ -189,8 +189,9 @@ inline Lanes snake(const Lanes& x, const Lanes& frequency, const Lanes& strength
     return x + strength * (sine * sine);
 }
 
-// One panel of a position in integers; `count` is a multiple of the lanes.
-inline void quantize_panel(const float* x, int count, int16_t* values, float* scale) {
+// The scale of one panel of a position; `count` is a multiple of the lanes. Silence has none, and
+// what is no number stays none: it must reach the sound, where it is noticed.
+inline float scale_of_panel(const float* x, int count) {
     IntLanes bits = magnitude_bits(load(x));
     float square = 0.0f;
     for (int first = 0; first < count; first += kExact) {
@@ -205,17 +206,20 @@ inline void quantize_panel(const float* x, int count, int16_t* values, float* sc
     float largest;
     std::memcpy(&largest, &most, sizeof largest);
     const float step = std::max(largest / kLargestInteger, std::sqrt(square) / kLargestNorm);
-    if (!(largest > kSilent && std::isfinite(step))) {
-        // What is no number stays none: it must reach the sound, where it is noticed.
-        *scale = std::isfinite(step) ? 0.0f : NAN;
-        std::memset(values, 0, sizeof(int16_t) * size_t(count));
-        return;
-    }
-    const Lanes inverse = all(1.0f / step);
+    if (!std::isfinite(step)) return NAN;
+    return largest > kSilent ? step : 0.0f;
+}
+
+inline void round_panel(const float* x, int count, float scale, int16_t* values) {
+    const Lanes inverse = all(scale > 0.0f ? 1.0f / scale : 0.0f);
     for (int i = 0; i < count; i += kLanes) {
-        store(values + i, to_int(rounded(load(x + i) * inverse)));
+        const IntLanes whole = to_int(scale > 0.0f ? rounded(load(x + i) * inverse) : all(0.0f));
+        typedef int16_t ShortPart __attribute__((vector_size(2 * kLanes / kParts)));
+        STEP_EACH {
+            const ShortPart narrow = __builtin_convertvector(whole.part[p], ShortPart);
+            std::memcpy(values + i + p * kLanes / kParts, &narrow, sizeof narrow);
+        }
     }
-    *scale = step;
 }
 
 // --- products ---
@@ -348,22 +352,30 @@ inline void finish(const WaveRun& run, int layer, const WaveTask& task, float* s
     const bool is_last = layer + 1 == run.count;
     const Signal out = is_last ? Signal{} : run.input_of(layer + 1);
     const float* row_scales = conv.scales + size_t(task.phase) * conv.outputs + from;
-    for (int c = 0; c < task.columns; ++c, sums += kPanel) {
-        const int position = (task.first + c) * conv.phases + task.phase;
-        const size_t at = (size_t(task.lane) * length + position) * conv.outputs + from;
+    const auto position_of = [&](int column) {
+        return (task.first + column) * conv.phases + task.phase;
+    };
+    for (int c = 0; c < task.columns; ++c) {
+        const size_t at = (size_t(task.lane) * length + position_of(c)) * conv.outputs + from;
         float* kept = run.scratch.kept.data() + at;
-        float* to = is_last ? run.made + at : sums;
+        float* mine = sums + c * kPanel;
+        float* to = is_last ? run.made + at : mine;
         for (int i = 0; i < rows; i += kLanes) {
-            Lanes y = load(sums + i) * load(row_scales + i) + load(conv.bias + from + i);
+            Lanes y = load(mine + i) * load(row_scales + i) + load(conv.bias + from + i);
             if (conv.residual == kAdded) y = y + load(kept + i);
             if (conv.residual != kNone) store(kept + i, y);
             if (conv.frequency != nullptr)
                 y = snake(y, load(conv.frequency + from + i), load(conv.strength + from + i));
             store(to + i, y);
         }
-        if (!is_last)
-            quantize_panel(to, rows, out.values_at(task.lane, position) + from,
-                           out.scales_at(task.lane, position) + task.panel);
+    }
+    if (is_last) return;
+    float scales[kTaskColumns];  // all at once: each takes long, but none waits for another
+    for (int c = 0; c < task.columns; ++c) scales[c] = scale_of_panel(sums + c * kPanel, rows);
+    for (int c = 0; c < task.columns; ++c) {
+        const int position = position_of(c);
+        out.scales_at(task.lane, position)[task.panel] = scales[c];
+        round_panel(sums + c * kPanel, rows, scales[c], out.values_at(task.lane, position) + from);
     }
 }
 
@@ -398,10 +410,11 @@ inline void take_input(const WaveRun& run, const float* x, Worker& worker) {
         const int lane = index / run.length, position = index % run.length;
         for (int panel = 0; panel < in.panels(); ++panel) {
             const int from = panel * kPanel;
-            quantize_panel(x + size_t(index) * in.channels + from,
-                           std::min(kPanel, in.channels - from),
-                           in.values_at(lane, position) + from,
-                           in.scales_at(lane, position) + panel);
+            const float* row = x + size_t(index) * in.channels + from;
+            const int count = std::min(kPanel, in.channels - from);
+            const float scale = scale_of_panel(row, count);
+            in.scales_at(lane, position)[panel] = scale;
+            round_panel(row, count, scale, in.values_at(lane, position) + from);
         }
     });
     worker.barrier();
