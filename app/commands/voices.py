@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from app.core.folding import fold
 from app.core.voice_folder import TRANSCRIPT as LIBRARY_TRANSCRIPT
-from app.core.voice_folder import codes_name, embedding_name, read_voice_folder, wrong_width
-from app.core.voice_listing import list_voices
+from app.core.voice_folder import codes_name, embedding_name, read_voice_folder
+from app.core.voice_listing import VoiceListing, list_voices
 from app.core.voice_record import LibraryVoice, sorted_voices
 from engine.cli.console import Console
 from engine.cli.voices import VoiceSources
@@ -19,14 +20,28 @@ EMBEDDING, CODES, TRANSCRIPT = ".spk", ".rvq", ".txt"
 def voice_sources(
     named: Path, description: ModelDescription, library: Path, console: Console
 ) -> VoiceSources:
-    """The files behind NAME, NAME.spk, NAME.rvq, a recording, or a voice of the library.
+    """The files behind NAME, NAME.spk, NAME.rvq, a recording, or else a voice of the library.
 
     NAME.spk is the voice alone. NAME or NAME.rvq is the best likeness that the files allow:
     NAME.spk, with NAME.rvq and its transcript NAME.txt where both are there. Any other file is
     a recording, used with its transcript beside it if there is one; that one is missing is told
     where the model makes use of words. A voice of the library that was never made for a talker of
-    this width is learnt from its clip. Raises VoiceFileError if what was named is not there.
+    this width is learnt from its clip. Raises VoiceFileError if what was named is not there, and
+    ExplainedError if a voice of that name is damaged.
     """
+    try:
+        return _files_named(named, description, console)
+    except VoiceFileError as error:
+        voices = list_voices(library, read_voice_folder)
+        voice = _find(str(named), voices, library, console)
+        if voice is None:
+            names = ", ".join(one.name for one in sorted_voices(voices.voices))
+            known = f" The library has: {names}." if names else ""
+            raise VoiceFileError(error.message, f"{error.hint}{known}") from error
+        return _sources_of(voice, description)
+
+
+def _files_named(named: Path, description: ModelDescription, console: Console) -> VoiceSources:
     if not named.name or named.name == "..":
         raise VoiceFileError(f"{named} is a folder.", "Name a voice in it.")
     suffix = named.suffix.lower()
@@ -54,8 +69,6 @@ def voice_sources(
                 "A voice is NAME.spk, with NAME.rvq and NAME.txt for the best likeness.",
             )
         return VoiceSources(embedding=embedding, codes=named, transcript=transcript)
-    if not embedding.is_file() and not codes.is_file() and len(named.parts) == 1:
-        return _library_sources(named.name, description, library)
     if not embedding.is_file():
         what = f"recording {named}" if suffix else f"voice {embedding}"
         raise VoiceFileError(
@@ -69,24 +82,29 @@ def voice_sources(
     return VoiceSources(embedding=embedding)
 
 
-def _library_sources(name: str, description: ModelDescription, folder: Path) -> VoiceSources:
-    voices = sorted_voices(list_voices(folder, read_voice_folder).voices)
-    exact = [voice for voice in voices if voice.name == name]
-    alike = exact or [voice for voice in voices if voice.name.casefold() == name.casefold()]
+def _find(name: str, listing: VoiceListing, library: Path, console: Console) -> LibraryVoice | None:
+    """The voice of that name, with just this spelling if there is one."""
+    wanted = fold(name)
+    alike = [voice for voice in sorted_voices(listing.voices) if fold(voice.name) == wanted]
+    alike = [voice for voice in alike if voice.name == name] or alike
+    if len(alike) > 1:
+        console.say(f"note: {len(alike)} voices are called {alike[0].name}; the oldest is used.")
     if not alike:
-        known = ", ".join(voice.name for voice in voices)
-        raise VoiceFileError(
-            f"There is no recording {name} and no voice of that name.",
-            f"The library has: {known}." if voices else "Name a recording or a .spk file.",
-        )
-    return _sources_of(alike[0], description)
+        for damaged in listing.damaged:
+            if damaged.folder == library or fold(damaged.name) == wanted:
+                raise damaged.error
+    return alike[0] if alike else None
 
 
 def _sources_of(voice: LibraryVoice, description: ModelDescription) -> VoiceSources:
     transcript = voice.folder / LIBRARY_TRANSCRIPT if voice.transcript else None
     if description.width not in voice.files.widths:
         if voice.recording is None:
-            raise wrong_width(voice, description.width)
+            raise VoiceFileError(
+                f"The voice {voice.name!r} was made for models of another size than "
+                f"{description.path.name}, and has no clip to learn it from again.",
+                "Choose a talker of its size with --model.",
+            )
         return VoiceSources(recording=voice.recording, transcript=transcript)
     embedding = voice.folder / embedding_name(description.width)
     if transcript is None or description.codec_name not in voice.files.codecs:

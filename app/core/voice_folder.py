@@ -74,7 +74,7 @@ def load_voice(
     parts are missing or damaged.
     """
     if width not in voice.files.widths:
-        raise wrong_width(voice, width)
+        raise _wrong_width(voice, width)
     embedding = read_embedding(voice.folder / embedding_name(width), width)
     if likeness is Likeness.STEADY:
         return Voice(embedding)
@@ -147,8 +147,7 @@ def _files(folder: Path, names: list[str]) -> VoiceFiles:
     )
 
 
-def wrong_width(voice: LibraryVoice, width: int) -> VoiceFileError:
-    """What is to be said of a voice that a talker of `width` cannot read."""
+def _wrong_width(voice: LibraryVoice, width: int) -> VoiceFileError:
     wanted = _model(width)
     if voice.files.widths:
         made_for = " and the ".join(map(_model, voice.files.widths))

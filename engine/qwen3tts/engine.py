@@ -155,13 +155,16 @@ class Qwen3TtsEngine:
         parts = plan_prompt(checked, self._config, self._templates)
         rows, room = parts.rows, self._config.context
         if rows + sampling.max_frames > room:
-            lighter = "Shorten the text, or allow fewer frames."
+            hint = "Shorten the text, or allow fewer frames."
             if parts.reference_codes is not None:
-                lighter = "Shorten the reference, or speak with its voice only, without its words."
+                hint = (
+                    "Shorten the text or the reference, allow fewer frames, or speak with the "
+                    "voice only, without the words of its reference."
+                )
             raise RequestError(
                 f"The request needs {rows} positions for its prompt and up to "
                 f"{sampling.max_frames} for the speech; the model has {room}.",
-                lighter,
+                hint,
             )
         return parts
 

@@ -143,6 +143,7 @@ def test_a_recording_is_cloned_without_a_download(
         take = spoken()  # the first one loads the model for it
         assert (take.codec, take.ending) == ("demonstration", TakeEnding.SPOKEN)
         assert take.frames > 12  # a second
+        assert take.request.likeness is Likeness.STEADY  # it knows no other
     pair = studio.models.state.pair
     assert pair is not None
     assert pair.talker == demo_voice.talker.with_name("demo-talker-clone-Q8_0.gguf")

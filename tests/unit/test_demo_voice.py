@@ -19,6 +19,7 @@ from engine import (
     Ending,
     Engine,
     Family,
+    LengthRule,
     ModelPair,
     SpeechRequest,
     Voice,
@@ -119,6 +120,26 @@ def test_the_speakers_are_different_people(engine: Engine) -> None:
         own = [likeness(*pair) for pair in itertools.combinations(timbres[name], 2)]
         foreign = [likeness(*pair) for pair in itertools.product(timbres[name], timbres[other])]
         assert np.mean(own) > np.mean(foreign), (name, other)
+
+
+@pytest.mark.parametrize("name", ["woman", "man"])
+def test_recordings_come_through_the_codec(
+    name: str, recogniser: Recogniser, tmp_path: Path
+) -> None:
+    samples, rate = soundfile.read(VOICES / f"{name}.flac", dtype="float32")
+    codec = open_codec(CODEC)
+    assert rate == codec.sample_rate
+    codes = codec.encode(samples, LengthRule.OFFICIAL)
+    assert all(len(np.unique(book)) > 20 for book in codes.T)  # every codebook has its say
+    made = np.concatenate(list(codec.decode(codes)))
+    said = recogniser.listen(str(VOICES / f"{name}.flac"), "").heard
+    soundfile.write(tmp_path / "made.wav", made, rate)
+    heard = recogniser.listen(str(tmp_path / "made.wav"), said)
+    assert word_error_rate([heard]) <= 0.15, (said, heard.heard)
+    assert median_pitch(made) == pytest.approx(median_pitch(samples), rel=0.08)
+    jumps = np.abs(np.diff(made, 2))
+    at_borders = np.mean([jumps[at - 2 : at + 1].mean() for at in range(1920, len(made), 1920)])
+    assert at_borders < 2 * jumps.mean()  # no clicks where frames meet
 
 
 def test_designed_voices_follow_the_words() -> None:

@@ -249,6 +249,13 @@ def test_what_begins_in_mid_word_is_passed_over() -> None:
     assert end < samples.size / RATE - 5
 
 
+@pytest.mark.parametrize("fades", [True, False])
+def test_the_last_word_is_kept_if_the_recording_ends_quietly(fades: bool) -> None:
+    samples = np.concatenate([sentences(4, 3.5, pause=0.3), voice(1), silence(0.04 * fades)])
+    _, end = suggested(samples)
+    assert (end == samples.size / RATE) is fades  # else it may be cut in two
+
+
 def test_little_speech_is_suggested_as_a_whole() -> None:
     start, end = suggested(np.concatenate([silence(2), sentences(1, 1.5), silence(2)]))
     assert start == pytest.approx(2.4, abs=0.1)

@@ -30,7 +30,7 @@ from tools.own_voice.speech_data import Clip, ShardFolder
 
 EVERYDAY = Path(__file__).parent / "data/everyday.txt"
 CLIP_FOLDERS = ("audio-flite-everyday", "audio-everyday")
-CODEC_CLIPS = 125  # of a folder, or a few more
+CODEC_CLIPS = 125  # of a folder at least, if there are so many
 CLONED = "cloned"
 LONGEST = 150  # frames: nothing of the list takes that long
 INSTRUCTIONS = tuple(
@@ -243,7 +243,8 @@ def main() -> None:
             lines.append(f"- {name}: {wrong(heard)}, {voices} voices")
             print(lines[-1], flush=True)
             through += heard
-        lines.append(f"- together: {wrong(through)}")
+        if through:
+            lines.append(f"- together: {wrong(through)}")
     (given.out / "report.md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
 

@@ -66,7 +66,6 @@ SAMPLING = {
 }
 """What the small talkers recommend: a warm draw stumbles."""
 
-
 FOR_ZEROS = (TensorType.Q4_K, TensorType.Q4_0, TensorType.F16)
 """Types in which zero bytes are zeros, the smallest first.
 
@@ -230,38 +229,34 @@ def small_talker_metadata(
     return [*metadata, *own]
 
 
-def export_codec(work: Path, target: Path, spoken_books: int, variant: Variant) -> None:
+def export_codec(work: Path, target: Path, variant: Variant) -> None:
     codec = SmallCodec()
     codec.load_state_dict(torch.load(work / "waveform.pt")["codec"])
-    values = codec_values(codec, CODEC, spoken_books)
+    values = codec_values(codec, CODEC, SPOKEN_BOOKS)
     write_file(target, small_codec_metadata(CODEC, variant), codec_tensors(CODEC), values, variant)
 
 
-def export_talkers(work: Path, out: Path, variant: Variant, spoken_books: int | None) -> int:
-    """Write a talker file for every family, with fewer books if told; returns how many."""
-    learner, learnt_books = load_talker(work)
-    books = spoken_books or learnt_books
-    values = talker_values(learner, books)
+def export_talkers(work: Path, out: Path, variant: Variant) -> None:
+    """Write a talker file for every family."""
+    learner = load_talker(work)
+    values = talker_values(learner, SPOKEN_BOOKS)
     values |= speaker_encoder_values(learner, load_speaker_encoder(work))
     holder = out / talker_file(Family.CUSTOM_VOICE, variant)
     for family in FILES:
         target = out / talker_file(family, variant)
         metadata = small_talker_metadata(TALKER, variant, family, holder)
         write_file(target, metadata, talker_file_tensors(TALKER, family), values, variant)
-    return books
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("work", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--books", type=int, help="that the talker speaks (default: all learnt)")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    books = SPOKEN_BOOKS
     if (given.work / "talker.pt").exists():
-        books = export_talkers(given.work, given.out, Variant.Q8_0, given.books)
-    export_codec(given.work, given.out / "demo-tokenizer-F16.gguf", books, Variant.F16)
+        export_talkers(given.work, given.out, Variant.Q8_0)
+    export_codec(given.work, given.out / "demo-tokenizer-F16.gguf", Variant.F16)
     for file in sorted(given.out.glob("*.gguf")):
         print(f"{file} {file.stat().st_size / 1e6:.1f} MB")
 

@@ -31,7 +31,7 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     held = ShardFolder(given.work / given.folder)
     held.update()
-    codec = SmallCodec()
+    codec = SmallCodec().eval()
     codec.load_state_dict(torch.load(given.work / "waveform.pt")["codec"])
     pairs = []
     for number, clip in enumerate(held.clips[: given.clips]):

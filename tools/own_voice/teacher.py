@@ -121,11 +121,12 @@ def main() -> None:
     parser.add_argument("--part", type=int, default=0)
     parser.add_argument("--of", type=int, default=1)
     parser.add_argument("--list", default="train", help="train, unseen or everyday")
-    parser.add_argument(
+    voices_of = parser.add_mutually_exclusive_group()
+    voices_of.add_argument(
         "--unheard", action="store_true", help="with the voices that nothing is trained on"
     )
-    parser.add_argument("--blended", action="store_true", help="with voices between two of them")
-    parser.add_argument("--first", type=int, default=0, help="sentence, a multiple of 64")
+    voices_of.add_argument("--blended", action="store_true", help="with voices between two")
+    parser.add_argument("--first", type=int, default=0, help="shard of 64 sentences")
     given = parser.parse_args()
     os.nice(19)
     texts = (given.work / f"{given.list}.txt").read_text().splitlines()
@@ -134,7 +135,7 @@ def main() -> None:
     folder = given.work / f"audio{kind}{of_list}"
     folder.mkdir(exist_ok=True)
     teacher, seconds, started = Teacher(given.work), 0.0, time.monotonic()
-    for number in range(given.first // SHARD + given.part, -(-len(texts) // SHARD), given.of):
+    for number in range(given.first + given.part, -(-len(texts) // SHARD), given.of):
         file = folder / f"{number:05d}.npz"
         if file.exists():
             continue

@@ -4,8 +4,8 @@
 
 The codes that a talker speaks vary in few directions of a codebook entry. The file's encoder learns
 to put details into the others, as the decoder needs them to come nearer to the spectra, and all
-codebooks but the spoken ones are learnt anew for them. The spoken codes stay what they are: their
-rows and choices are still taught by the mel encoder. Starts from `codes.pt` and `encoder.pt`;
+codebooks but the spoken ones are learnt anew for them. The choice among the spoken codes stays what
+it is: their rows are still taught by the mel encoder. Starts from `codes.pt` and `encoder.pt`;
 writes `details.pt` every 200 steps and goes on from it.
 """
 
@@ -43,7 +43,7 @@ WEIGHTS = {"mel": 1.0, "fine": 0.5, "rows": 1.0, "codes": 0.1, "commitment": 0.1
 
 
 class DetailLearner(nn.Module):
-    """The codec with all its codebooks, and the learner of the first stages, which stays."""
+    """The codec with all its codebooks, and the learner of the first stages to be taught by."""
 
     kept: Tensor
     free: Tensor
@@ -99,9 +99,9 @@ class DetailLearner(nn.Module):
             coarse, fine = self._coarse(samples), self._fine(samples)
             wanted = both_rows(teacher.codec, teacher.mel_encoder(samples))
         first, rest = self.rows(self.latent(samples))
-        spoken = [*choices(codec.semantic, first, codec.semantic.codes(wanted[0]))]
-        spoken += choices(codec.acoustic, rest, codec.acoustic.codes(wanted[1]))
-        spoken = spoken[:SPOKEN_BOOKS]
+        spoken = [*choices(codec.semantic, first, teacher.codec.semantic.codes(wanted[0]))]
+        right = teacher.codec.acoustic.codes(wanted[1])[..., : SPOKEN_BOOKS - 1]
+        spoken += choices(codec.acoustic, rest, right)
         apart = torch.cat((first - wanted[0], (rest - wanted[1]) @ self.kept), dim=-1)
         first_codes = codec.semantic.codes(first)
         nearest = codec.semantic.entries(first_codes)

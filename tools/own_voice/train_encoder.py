@@ -1,11 +1,10 @@
-"""Third stage of the codec: the file's waveform encoder learns to give the same codes.
+"""Second stage of the codec: the file's waveform encoder learns to give the same codes.
 
     python -m tools.own_voice.train_encoder WORK_DIR --minutes 60
 
 Its blocks begin as those of the mel encoder; its convolutions are taught to find what that one's
 do, and the whole the rows that go to the codebooks, their codes, and what the decoder makes of
-them. Starts from `codes.pt`; writes `encoder.pt`
-every 200 steps and goes on from it.
+them. Starts from `codes.pt`; writes `encoder.pt` every 200 steps and goes on from it.
 """
 
 from __future__ import annotations
@@ -46,9 +45,9 @@ def begin_alike(learner: CodeLearner) -> None:
 
 
 def choices(quantizer: Quantizer, found: Tensor, codes: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """Logits [n, size] and right code [n] per book: how near the entries are to what is left."""
+    """Logits [n, size] and right code [n] per book that `codes` tells: how near the entries are."""
     rest = found.flatten(0, 1)
-    for index, book in enumerate(quantizer.chain):
+    for index, book in enumerate(quantizer.chain[: codes.shape[-1]]):
         right = codes[..., index].flatten()
         yield rest @ book.codebook.T - book.codebook.square().sum(-1) / 2, right
         rest = rest - book.codebook[right]

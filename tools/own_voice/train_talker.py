@@ -1,8 +1,8 @@
 """The talker and the code predictor: from text and a speaker to codes.
 
-    python -m tools.own_voice.train_talker WORK_DIR --minutes 90 --books 2
+    python -m tools.own_voice.train_talker WORK_DIR --minutes 90
 
-The first `--books` codebooks are learnt, the rest are zero in every frame. Two aids: the first
+The first SPOKEN_BOOKS codebooks are learnt, the rest are zero in every frame. Two aids: the first
 heads of two blocks are told which letters a frame speaks, and phonemes are to be read off the
 hidden states. Some clips are cloned: the voice is told by the speaker embedding of another
 clip. Clips are encoded once with `codes.pt` into
@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from engine.gguf.layout import TalkerDims
 from tools.own_voice.alignment import spoken_characters
-from tools.own_voice.dims import EMBEDDING_WIDTH, TALKER
+from tools.own_voice.dims import EMBEDDING_WIDTH, SPOKEN_BOOKS, TALKER
 from tools.own_voice.prompts import CODEC, NO_CODE, TEXT_PAD, SpokenPrompt, spoken_prompt
 from tools.own_voice.speech_data import FRAME, LABELS, PHONEMES, Clip, read_shard, shards_of
 from tools.own_voice.speech_data import RATE as RATE_OF_SOUND
@@ -332,14 +332,14 @@ class TalkerLearner(nn.Module):
         }
 
 
-def load_talker(work: Path) -> tuple[TalkerLearner, int]:
-    """The talker as it was saved, with the running mean of its weights; and its codebooks."""
+def load_talker(work: Path) -> TalkerLearner:
+    """The talker as it was saved, with the running mean of its weights."""
     state = torch.load(work / "talker.pt")
     learner = TalkerLearner()
     learner.load_state_dict(state["learner"])
     for weight, mean in zip(learner.parameters(), state["mean"], strict=True):
         weight.data = mean
-    return learner.eval(), int(state["books"])
+    return learner.eval()
 
 
 class Batches:
@@ -377,9 +377,7 @@ def held_out(folder: CodedFolder, books: int) -> list[Batch]:
 
 
 def main() -> None:
-    parser = read_arguments(__doc__, seed=2)
-    parser.add_argument("--books", type=int, default=2)
-    given = parser.parse_args()
+    given = read_arguments(__doc__, seed=2).parse_args()
     codes, voices = load_codes(given.work), load_speaker_encoder(given.work)
     train, tests = list[tuple[CodedFolder, float]](), {}
     for folder, pattern, share in SHARES:
@@ -387,12 +385,12 @@ def main() -> None:
         if (given.work / f"{folder}-everyday").exists():
             name = pattern.partition("-[")[0].strip("-*") or "described"
             held = CodedFolder(given.work, f"{folder}-everyday", codes, pattern)
-            tests[name] = held_out(held, given.books)
+            tests[name] = held_out(held, SPOKEN_BOOKS)
     for folder, pattern, share in CLONED:
         cloned = ClonedFolder(given.work, folder, codes, pattern, voices)
         train.append((cloned, share))
         held = ClonedFolder(given.work, f"{folder}-everyday", codes, "*", voices)
-        tests[f"cloned, {folder}"] = held_out(held, given.books)
+        tests[f"cloned, {folder}"] = held_out(held, SPOKEN_BOOKS)
     learner = TalkerLearner()
     mean = [weight.detach().clone() for weight in learner.parameters()]
     optimizer = torch.optim.AdamW(
@@ -402,10 +400,10 @@ def main() -> None:
     if run.kept is not None:
         learner.load_state_dict(run.kept["learner"])
         mean = run.kept["mean"]
-    batches = Batches(train, given.books, seed=time.time_ns())
+    batches = Batches(train, SPOKEN_BOOKS, seed=time.time_ns())
     sums: dict[str, float] = {}
     for _ in run:
-        losses = learner.losses(batches.next(), given.books)
+        losses = learner.losses(batches.next(), SPOKEN_BOOKS)
         loss = losses["first"] + 0.8 * losses["later"]
         run.learn(loss + 0.5 * losses["attention"] + 0.4 * losses["phonemes"])
         share = max(1 / MEAN_OVER, 1 / run.step)
@@ -416,9 +414,9 @@ def main() -> None:
             words = " ".join(f"{name} {value:.3f}" for name, value in sums.items())
             hours = " + ".join(f"{folder.hours:.1f}" for folder, _ in train)
             print(f"step {run.step} ({run.seconds:.0f} s, {hours} h): {words}", flush=True)
-            evaluate(learner, mean, tests, given.books)
+            evaluate(learner, mean, tests, SPOKEN_BOOKS)
             sums.clear()
-            run.save(learner=learner.state_dict(), mean=mean, books=given.books)
+            run.save(learner=learner.state_dict(), mean=mean)
 
 
 @torch.no_grad()

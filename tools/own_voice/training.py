@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 NICENESS = 5
+THREADS = 2
 LAST_RATE = 0.04  # share of the learning rate that is left in the end
 CLIPPED_AT = 1.0  # norm of the gradient
 
@@ -21,7 +22,7 @@ CLIPPED_AT = 1.0  # norm of the gradient
 def read_arguments(description: str, seed: int) -> argparse.ArgumentParser:
     """A parser for the work folder and the time; also settles threads, priority and seed."""
     os.nice(NICENESS)
-    torch.set_num_threads(2)
+    torch.set_num_threads(THREADS)
     torch.manual_seed(seed)
     parser = argparse.ArgumentParser(description=description.partition("\n")[0])
     parser.add_argument("work", type=Path)

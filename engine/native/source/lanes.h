@@ -49,7 +49,7 @@ inline void store(float* at, const Lanes& x) {
 }
 inline Lanes all(float value) {
     Lanes made;
-    STEP_EACH made.part[p] = value - FloatPart{};
+    STEP_EACH made.part[p] = value - FloatPart{};  // nothing to compute: x - 0 is x for every x
     return made;
 }
 inline Lanes operator+(Lanes a, const Lanes& b) {

@@ -369,7 +369,7 @@ void multiply_q8(const uint8_t* data, const Activations& x, int first, float (*o
         }
         quads += 8 * 8 * kColumns;
     }
-    for (int i = 0; i < kHalves * kColumns; ++i) store(out[0] + kLanes * i, made[i]);
+    for (int i = 0; i < kHalves * kColumns; ++i) store(out[i / kHalves] + kLanes * (i % kHalves), made[i]);
 }
 
 template <int kColumns>
@@ -418,7 +418,7 @@ void multiply_q4(const uint8_t* data, const Activations& x, int first, float (*o
         }
         quads += 8 * 8 * kColumns;
     }
-    for (int i = 0; i < kHalves * kColumns; ++i) store(out[0] + kLanes * i, made[i]);
+    for (int i = 0; i < kHalves * kColumns; ++i) store(out[i / kHalves] + kLanes * (i % kHalves), made[i]);
 }
 
 template <int kColumns>
