@@ -136,7 +136,7 @@ def test_recordings_come_through_the_codec(
     soundfile.write(tmp_path / "made.wav", made, rate)
     heard = recogniser.listen(str(tmp_path / "made.wav"), said)
     assert word_error_rate([heard]) <= 0.15, (said, heard.heard)
-    assert median_pitch(made) == pytest.approx(median_pitch(samples), rel=0.08)
+    assert median_pitch(made) == pytest.approx(median_pitch(samples), rel=0.12)
     jumps = np.abs(np.diff(made, 2))
     at_borders = np.mean([jumps[at - 2 : at + 1].mean() for at in range(1920, len(made), 1920)])
     assert at_borders < 2 * jumps.mean()  # no clicks where frames meet
@@ -163,7 +163,7 @@ def test_designed_voices_follow_the_words() -> None:
 
 @pytest.mark.parametrize(
     ("names", "apart"),
-    [(("high", "low"), 1.3), (("woman", "man"), 1.05)],  # Kokoro's man comes out too high
+    [(("high", "low"), 1.3), (("woman", "man"), 1.15)],  # Kokoro's man comes out too high
 )
 def test_clones_take_after_voices_that_were_never_heard(
     names: tuple[str, str], apart: float
