@@ -45,7 +45,7 @@ class SayArguments:
     language: str
     speaker: str | None
     instruct: str | None
-    voice: Path | None
+    voice: str | None  # a file, or the name of a voice of the library
     max_frames: int | None  # None: what the model's file recommends
     seed: int
     wav_format: WavFormat
@@ -68,7 +68,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--instruct", type=words, help="how to speak, or for voice_design the voice itself")
     add(
         "--voice",
-        type=Path,
+        type=words,
         metavar="NAME",
         help="voice to clone: a recording, a voice of the library, NAME.spk, NAME.rvq or NAME",
     )

@@ -264,8 +264,16 @@ def test_voices_of_the_library(
     assert "note: 2 voices are called" in studio(*say_it, "ANN").told
     assert "note: 2" not in studio(*say_it, "Ann").told
     fails(studio(*say_it, "Wide"), "'Wide' was made for models of another size", "--model")
-    (library / "Broken").mkdir()
-    fails(studio(*say_it, "broken"), "has no voice.json")
+    for name in ("Anna.spk", "a//b", "\u65e5" * 100):
+        voices.create(VoiceDetails(name, VoiceKind.CLONE), parts["bob"])
+        assert studio(*say_it, name).status == 0
+    voice = voices.create(VoiceDetails("Broken One", VoiceKind.CLONE), parts["bob"])
+    (voice.folder / "voice-80.spk").unlink()
+    fails(studio(*say_it, "broken one"), "has neither a clip nor a speaker embedding")
+    (voice.folder / "voice.json").unlink()
+    fails(studio(*say_it, "broken one"), "has no voice.json")
+    fails(studio(*say_it, " "), "--voice names nothing")
+    fails(studio(*say_it, "lost.spk"), "There is no lost.spk", "The library has: ")
 
 
 def test_what_cannot_be_said_is_explained(studio: Run, data: Path, tmp_path: Path) -> None:
