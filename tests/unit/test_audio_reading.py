@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 import pytest
@@ -229,13 +230,23 @@ def test_missing_file_folder_and_device(tmp_path: Path) -> None:
     assert "is not a file" in refusal(Path(os.devnull)).message
 
 
+def opens_as(monkeypatch: pytest.MonkeyPatch, path: Path, answer: Callable[[], IO[bytes]]) -> None:
+    """Opening `path` gives `answer`; whoever opens another file meanwhile gets that one."""
+    usual = Path.open
+
+    def opened(self: Path, *given: Any, **named: Any) -> IO[Any]:
+        return answer() if self == path else usual(self, *given, **named)
+
+    monkeypatch.setattr(Path, "open", opened)
+
+
 def test_no_permission(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write("a.wav", encode(speech()))
 
-    def refuse(*_: object) -> None:
+    def refuse() -> IO[bytes]:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", refuse)
+    opens_as(monkeypatch, path, refuse)
     error = refusal(path)
     assert "Permission denied" in error.message
     assert "permissions" in error.hint
@@ -251,7 +262,7 @@ def test_a_drive_that_goes_away(write: Write, monkeypatch: pytest.MonkeyPatch, p
 
     content = encode(speech())
     path = write("a.wav", content)
-    monkeypatch.setattr(Path, "open", lambda *_: Failing(content))
+    opens_as(monkeypatch, path, lambda: Failing(content))
     assert "Input/output error" in refusal(path).message
 
 
